@@ -1,0 +1,82 @@
+#ifndef TC_ALLREDUCE_ALLREDUCE_H
+#define TC_ALLREDUCE_ALLREDUCE_H
+/**
+ * @file allreduce.h
+ * Sum vectors of floats over all ranks, several buckets in flight, while others compute.
+ *
+ * Flow:  tc_allreduce_create() -> { tc_allreduce_start(bucket) …, tc_allreduce_progress() … } every
+ *        step -> tc_allreduce_destroy()
+ * Source of `multicolor`: Kumar et al. 2017 (arXiv 1711.00705); DESIGN section 7.
+ * Used by: table, train, bench, sim, tests.   No thread inside; called by the main thread alone.
+ *
+ * All ranks start the same buckets in the same order.  The order in which the terms of an element
+ * are added depends on the options and the number of ranks alone: the sum is bit-identical on all
+ * ranks and from run to run.
+ */
+#include "base/status.h"
+#include "comm/comm.h"
+#include <stdint.h>
+
+typedef struct tc_allreduce tc_allreduce;
+
+typedef struct {
+    const char *algorithm; /* "multicolor", "mpi" */
+    int colors;            /* multicolor: k; 0: the default, min(4, ranks); ranks: stars with arity 0 */
+    int arity;             /* multicolor: d; 0: ranks - 1 (a star); < 0: the default, 4 */
+    int64_t chunk;         /* multicolor: bytes of a message; 0: the default, 64 KiB */
+    int window;            /* multicolor: chunks in flight a link and direction; 0: the default, 4 */
+} tc_allreduce_options;
+
+/**
+ * Plan for buckets of fixed sizes; takes all memory (windows, requests).
+ *
+ * Collective: yes.   Blocks: on all ranks (a vote).
+ * @param comm      Borrowed for the life of the context; its tags below 2^14 are used.
+ * @param n         Buckets, >= 1; b-th of count[b] floats, >= 0.  Equal on all ranks.
+ * @retval TC_INVAL  unknown algorithm (the message lists the names), option out of range.
+ * @retval TC_NOMEM, TC_PEER, TC_MPI.
+ */
+tc_status tc_allreduce_create(tc_comm *comm, const tc_allreduce_options *options, int n,
+                              const int64_t *count, tc_allreduce **ctx_p);
+void tc_allreduce_destroy(tc_allreduce *ctx); /* NULL accepted; no bucket may be in flight */
+
+/**
+ * Start summing bucket b in place.  May not be started again before it is done.
+ *
+ * Collective: yes (same order on all ranks).   Blocks: no, except `mpi`: one MPI_Allreduce.
+ * @param data  (count[b]) floats, borrowed until the bucket is done.
+ */
+tc_status tc_allreduce_start(tc_allreduce *ctx, int b, float *data);
+
+typedef enum { TC_POLL, TC_BLOCK } tc_progress_mode;
+
+#define TC_EXTRA (-2) /* what progress reports when `extra` completed */
+#define TC_NONE (-1)
+
+/**
+ * Move everything in flight.  Returns when one bucket is done, `extra` has completed, or (POLL)
+ * nothing more can be done now.  Sums are taken while transfers go on.
+ *
+ * @param mode   POLL never waits.  BLOCK waits in one Waitany over all requests and `extra` (in a
+ *               simulation `extra` is the request by which a device announces a bucket).
+ * @param extra  NULL, or a request of the caller's.
+ * @param[out] done_p  A bucket, TC_EXTRA, or TC_NONE (POLL: nothing; BLOCK: nothing in flight).
+ * @param[out] moved_p  NULL, or receives whether anything completed: the caller's hint to back off.
+ * @retval TC_OK, TC_MPI.
+ */
+tc_status tc_allreduce_progress(tc_allreduce *ctx, tc_progress_mode mode, tc_request *extra,
+                                int *done_p, bool *moved_p);
+
+/** Sum one vector now: start, then progress until done.  For tests and set-up. */
+tc_status tc_allreduce_run(tc_allreduce *ctx, int b, float *data);
+
+/** True where start() returns before the sum is there: overlap can act. */
+bool tc_allreduce_overlaps(const tc_allreduce *ctx);
+
+/** One line on what was chosen: "multicolor k=4 d=4 chunk=65536 window=4". */
+const char *tc_allreduce_choices(const tc_allreduce *ctx);
+
+/** The i-th algorithm's name, or NULL past the last. */
+const char *tc_allreduce_name(int i);
+
+#endif

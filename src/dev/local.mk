@@ -1,0 +1,3 @@
+noinst_LTLIBRARIES += libtc_dev.la
+libtc_dev_la_SOURCES = src/dev/backend.h src/dev/dev.h
+libtc_dev_la_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)

@@ -1,0 +1,2 @@
+noinst_LTLIBRARIES += libtc_image.la
+libtc_image_la_SOURCES = src/image/image.h

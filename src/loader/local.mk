@@ -1,0 +1,2 @@
+noinst_LTLIBRARIES += libtc_loader.la
+libtc_loader_la_SOURCES = src/loader/loader.h

@@ -1,0 +1,67 @@
+#ifndef TC_SHARD_SHARD_H
+#define TC_SHARD_SHARD_H
+/**
+ * @file shard.h
+ * One shard file: a header, the JPEG bytes, an index and a table of names.  doc/FORMAT describes
+ * every byte; little-endian; checksums are XXH3 (64 bits).
+ *
+ * Flow, writing:  tc_shard_create() -> tc_shard_append() … -> tc_shard_finish() (sync, rename)
+ *                 or tc_shard_abandon()
+ * Flow, reading:  tc_shard_open() -> tc_shard_entry(), tc_shard_read() … -> tc_shard_close()
+ * Used by: store, data-prep.
+ */
+#include "base/mem.h"
+#include "base/status.h"
+#include <stdint.h>
+
+#define TC_SHARD_MAGIC "TRICOLOR"
+#define TC_SHARD_VERSION 1
+
+/** What the index says of one record. */
+typedef struct {
+    uint64_t offset, bytes; /* of the JPEG, from the start of the file */
+    uint64_t checksum;      /* XXH3 of the JPEG */
+    int32_t label;
+    uint32_t width, height;
+    const char *name;       /* the picture's path inside the source, UTF-8; owned by the reader */
+} tc_shard_entry;
+
+typedef struct tc_shard_writer tc_shard_writer;
+typedef struct tc_shard tc_shard;
+
+/** Create path.tmp; tc_shard_finish() renames it to @p path.  @retval TC_IO, TC_NOMEM */
+tc_status tc_shard_create(const char *path, uint32_t index, tc_shard_writer **writer_p);
+/** Append one record (bytes are copied out; name too).  @p entry gives label, width, height, name;
+ *  its offset, bytes and checksum are ignored. */
+tc_status tc_shard_append(tc_shard_writer *writer, const tc_shard_entry *entry, const void *data,
+                          size_t bytes);
+uint64_t tc_shard_count(const tc_shard_writer *writer);
+uint64_t tc_shard_bytes(const tc_shard_writer *writer); /* of the data so far */
+/** Write index, names and header, fsync, rename.  Frees the writer, also on failure. */
+tc_status tc_shard_finish(tc_shard_writer *writer);
+/** Remove the temporary file.  NULL accepted. */
+void tc_shard_abandon(tc_shard_writer *writer);
+
+/**
+ * Open a shard; reads and checks header, index and names.
+ * @retval TC_IO      with errno's text.
+ * @retval TC_FORMAT  not a shard, another version, truncated, checksum of header or index wrong,
+ *                    an entry outside the file: each named, with the remedy.
+ */
+tc_status tc_shard_open(const char *path, tc_shard **shard_p);
+void tc_shard_close(tc_shard *shard); /* NULL accepted */
+uint64_t tc_shard_records(const tc_shard *shard);
+const char *tc_shard_path(const tc_shard *shard);
+/** Entry i < records; a view owned by the shard. */
+const tc_shard_entry *tc_shard_entry_at(const tc_shard *shard, uint64_t i);
+/**
+ * Read record i into @p buffer (replaced) and verify its checksum.  Thread-safe: yes (pread), with
+ * different buffers.   @retval TC_IO, TC_FORMAT (names file and record), TC_NOMEM
+ */
+tc_status tc_shard_read(const tc_shard *shard, uint64_t i, tc_buffer *buffer);
+/** Read bytes [offset, offset + bytes) of the file, without a check (large sequential loads). */
+tc_status tc_shard_read_range(const tc_shard *shard, uint64_t offset, void *data, size_t bytes);
+/** Verify the checksum of data read with tc_shard_read_range().  @retval TC_FORMAT */
+tc_status tc_shard_check(const tc_shard *shard, uint64_t i, const void *data);
+
+#endif

@@ -1,0 +1,2 @@
+noinst_LTLIBRARIES += libtc_store.la
+libtc_store_la_SOURCES = src/store/store.h

@@ -1,0 +1,37 @@
+#ifndef TC_TRAIN_CHECKPOINT_H
+#define TC_TRAIN_CHECKPOINT_H
+/**
+ * @file checkpoint.h
+ * Checkpoints: two safetensors files, `model` (a state_dict under torchvision's names) and `state`
+ * (momentum, step, seed, options, choices), written to temporary names, synced, renamed.
+ *
+ * DIR/step-000001234/model.safetensors, state.safetensors; the last K are kept; DIR/latest names the
+ * newest complete one; DIR/DONE marks a finished run.   Used by: train, app.
+ */
+#include "base/status.h"
+#include "nn/graph.h"
+#include <stdint.h>
+
+typedef struct {
+    int64_t step;          /* steps done over the run */
+    double best;           /* best eval accuracy so far, -1: none */
+    char *options;         /* JSON text of the options that must agree on resume; tc_free() */
+    float *weights, *momentum, *stats; /* flat vectors, graph order */
+} tc_checkpoint;
+
+/** Take memory for a graph's vectors.  Free with tc_checkpoint_free(). */
+tc_status tc_checkpoint_create(const tc_graph *graph, tc_checkpoint *ckpt);
+void tc_checkpoint_free(tc_checkpoint *ckpt);
+
+/** Save under dir (created), keep the newest @p keep.  Rank 0 alone calls it.  @retval TC_IO */
+tc_status tc_checkpoint_save(const char *dir, int keep, const tc_graph *graph,
+                             const tc_checkpoint *ckpt);
+/** Load the newest complete checkpoint.  @retval TC_IO none there; TC_FORMAT damaged, other shapes */
+tc_status tc_checkpoint_load(const char *dir, const tc_graph *graph, tc_checkpoint *ckpt);
+
+/** Weights and statistics alone, to and from one safetensors file. */
+tc_status tc_model_save(const char *path, const tc_graph *graph, const float *weights,
+                        const float *stats);
+tc_status tc_model_load(const char *path, const tc_graph *graph, float *weights, float *stats);
+
+#endif

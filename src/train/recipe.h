@@ -1,0 +1,32 @@
+#ifndef TC_TRAIN_RECIPE_H
+#define TC_TRAIN_RECIPE_H
+/**
+ * @file recipe.h
+ * The learning rate of every step (FACTS section 4; Goyal et al. 2017).  Used by: train, sim.
+ */
+#include "base/status.h"
+#include <stdint.h>
+
+typedef enum { TC_SCHEDULE_STEP, TC_SCHEDULE_COSINE } tc_schedule;
+
+typedef struct {
+    tc_schedule schedule;
+    double lr;             /* full rate; <= 0: 0.1 * B / 256 */
+    double warmup_start;   /* first rate; the smaller of this and the full rate is used */
+    double warmup;         /* epochs; < 0: epochs / 18 */
+    int n_milestones;
+    double milestone[8];   /* epochs; n_milestones < 0: epochs * (1/3, 2/3, 8/9) */
+    double gamma;          /* factor at a milestone: 0.1 */
+    double momentum, weight_decay;
+    double epochs;         /* may be a fraction */
+    int64_t steps_per_epoch, global_batch;
+} tc_recipe;
+
+/** FACTS section 4's defaults. */
+tc_recipe tc_recipe_default(void);
+/** Fill in what is derived (lr, warm-up, milestones).  @retval TC_INVAL */
+tc_status tc_recipe_resolve(tc_recipe *recipe);
+int64_t tc_recipe_steps(const tc_recipe *recipe); /* of the whole run */
+double tc_recipe_rate(const tc_recipe *recipe, int64_t step); /* step counts from 0 over the run */
+
+#endif
