@@ -10,12 +10,13 @@ AM_TESTS_ENVIRONMENT = top_srcdir='$(abs_top_srcdir)'; top_builddir='$(abs_top_b
 	export top_srcdir top_builddir MPIRUN MPIRUN_FLAGS;
 EXTRA_DIST += tests/tap.h tests/tap-mpi.h tests/tap.sh
 
-# Slow proofs: `make check-long`.  They are built and run there only.
+# Slow proofs: `make check-long`.  They are built and run there only.  (In lower case: a name that
+# ends in _PROGRAMS is Automake's.)
 LONG_TESTS =
-EXTRA_PROGRAMS += $(LONG_PROGRAMS)
-LONG_PROGRAMS =
-CLEANFILES += $(LONG_PROGRAMS)
-check-long: $(check_PROGRAMS) $(LONG_PROGRAMS)
+EXTRA_PROGRAMS += $(long_programs)
+long_programs =
+CLEANFILES += $(long_programs)
+check-long: $(check_PROGRAMS) $(long_programs)
 	TC_TEST_TIMEOUT=3600 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(LONG_TESTS)'
 .PHONY: check-long
 
