@@ -4,8 +4,8 @@
  * @file table.h
  * The data parallel table: the devices of one rank, each a thread, driven through a step.
  *
- * Flow:  tc_table_create() -> tc_table_write(weights …) -> { tc_table_train() … tc_table_evaluate() }
- *        -> tc_table_destroy()
+ * Flow:  tc_table_create() -> tc_table_write(weights …)
+ *        -> { tc_table_train() … tc_table_evaluate() } -> tc_table_destroy()
  * Used by: train, bench, tests.   Called by the main thread alone, which is also the rank's
  * communication thread.
  *
@@ -34,7 +34,7 @@ typedef struct {
     int devices;              /* a rank, >= 1 */
     int threads;              /* cores of a device, >= 1 */
     int first_ordinal;        /* ordinal of device 0 */
-    const int *cores;         /* (devices*threads) logical processors to bind to, or NULL: no binding */
+    const int *cores;         /* (devices*threads) logical processors to bind to; NULL: no binding */
     int64_t batch;            /* b */
     int64_t global_batch;     /* B: the loss is divided by it */
     tc_precision precision;
@@ -45,7 +45,7 @@ typedef struct {
     bool training, deterministic;
 } tc_table_options;
 
-/** Seconds of this rank since the last tc_table_take_times(), of its slowest device where devices differ. */
+/** Seconds of this rank since the last tc_table_take_times(); of its slowest device. */
 typedef struct {
     double data;      /* waiting for slices */
     double place;     /* placement, and in the baseline gather and scatter */
