@@ -21,10 +21,10 @@ typedef struct tc_allreduce tc_allreduce;
 
 typedef struct {
     const char *algorithm; /* "multicolor", "mpi" */
-    int colors;            /* multicolor: k; 0: the default, min(4, ranks); ranks: stars with arity 0 */
+    int colors;            /* multicolor: k; 0: min(4, ranks), the default */
     int arity;             /* multicolor: d; 0: ranks - 1 (a star); < 0: the default, 4 */
     int64_t chunk;         /* multicolor: bytes of a message; 0: the default, 64 KiB */
-    int window;            /* multicolor: chunks in flight a link and direction; 0: the default, 4 */
+    int window;            /* multicolor: chunks in flight a link and way; 0: the default, 4 */
 } tc_allreduce_options;
 
 /**

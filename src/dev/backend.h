@@ -19,8 +19,8 @@
  * that hands something to the host (read, metrics, the bucket callback) first waits for it, and
  * each call sees the effect of all earlier ones.  So a GPU backend with streams, events and a
  * captured step fits: `train` launches the capture, calls `launched`, then waits for the event of
- * each bucket's copy to the host in backward order and calls `bucket`; `update` queues the copy back
- * and the update on a stream of its own, with one event that the next `train` waits for.
+ * each bucket's copy to the host in backward order and calls `bucket`; `update` queues the copy
+ * back and the update on a stream of its own, with one event that the next `train` waits for.
  *
  * Used by: dev.c (finds one), table (drives them), tests.
  */
@@ -41,7 +41,7 @@ typedef struct {
 
 typedef struct {
     int64_t max_batch;       /* slices have 1..max_batch pictures; training slices are full */
-    tc_precision precision;  /* of activations; weights, gradients and statistics stay fp32 or wider */
+    tc_precision precision;  /* of activations; weights, gradients, statistics: fp32 or wider */
     int n_buckets;
     const int64_t *bound;    /* n_buckets + 1 ascending offsets, see tc_graph_buckets(); copied */
     bool training;           /* false: no memory for backward is taken; train and backward refuse */

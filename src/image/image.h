@@ -64,8 +64,8 @@ void tc_resizer_destroy(tc_resizer *resizer);
  */
 tc_status tc_resize(tc_resizer *resizer, const tc_raster *in, const tc_raster *out, bool flip);
 
-/** Encode (h,w,3) as a baseline JPEG, 4:2:0 (4:4:4 where chroma444), no restart markers; appended to
- *  @p out.  quality 1..100.  @retval TC_NOMEM, TC_INVAL */
+/** Encode (h,w,3) as a baseline JPEG, 4:2:0 (4:4:4 where chroma444), no restart markers; appended
+ *  to @p out.  quality 1..100.  @retval TC_NOMEM, TC_INVAL */
 tc_status tc_jpeg_encode(const tc_raster *in, int quality, bool chroma444, tc_buffer *out);
 
 #endif

@@ -28,7 +28,7 @@ typedef enum {
     TC_OP_RELU,
     TC_OP_ADD,        /* two inputs of one shape */
     TC_OP_MAX_POOL,   /* padding never wins */
-    TC_OP_AVG_POOL,   /* padding counts: divides by kh*kw (clipped by the padded edge in ceil mode) */
+    TC_OP_AVG_POOL,   /* padding counts: divides by kh*kw (ceil mode: clipped by the padded edge) */
     TC_OP_GLOBAL_AVG, /* (C,H,W) -> (C,1,1) */
     TC_OP_CONCAT,     /* along C */
     TC_OP_FC,         /* flattens (C,H,W); with bias */
@@ -106,7 +106,7 @@ int tc_graph_fc(tc_graph *graph, int in, const char *name, int64_t out, double d
 int tc_graph_loss(tc_graph *graph, int in, double weight);
 
 /** Check and close the graph: exactly one loss of weight 1 (the main one), every shape at least 1.
- *  On failure the caller still owns the graph.  @retval TC_INVAL, TC_NOMEM, with the node's name. */
+ *  On failure the caller still owns the graph.  @retval TC_INVAL, TC_NOMEM, naming the node. */
 tc_status tc_graph_finish(tc_graph *graph);
 void tc_graph_free(tc_graph *graph);
 
@@ -126,8 +126,8 @@ int64_t tc_graph_macs(const tc_graph *graph);
 void tc_graph_describe(const tc_graph *graph, void *stream);
 
 /**
- * Cut the flat gradient into buckets of at least @p bytes of fp32, at parameter boundaries, from the
- * end (the last bucket is the first that backward finishes; the remainder joins bucket 0).
+ * Cut the flat gradient into buckets of at least @p bytes of fp32, at parameter boundaries, from
+ * the end (the last bucket is the first that backward finishes; the remainder joins bucket 0).
  *
  * @param bytes       0: one bucket.
  * @param[out] bound_p  n+1 ascending offsets, bound[0] = 0, bound[n] = param_count; tc_free() it.

@@ -4,8 +4,8 @@
  * @file model.h
  * Networks by name, built as graphs.
  *
- * resnet18/34/50/101/152: He et al. 2015 with the stride in the 3x3 (fb.resnet.torch), gamma 0 in the
- * last BN of each block; resnet20/32/44/56/110: the CIFAR nets of 6n+2 layers with projection
+ * resnet18/34/50/101/152: He et al. 2015 with the stride in the 3x3 (fb.resnet.torch), gamma 0 in
+ * the last BN of each block; resnet20/32/44/56/110: the CIFAR nets of 6n+2 layers with projection
  * shortcuts; linear: one fc on the pixels (the yardstick of the demo set).
  * Used by: app, train, tests.
  */

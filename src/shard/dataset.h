@@ -33,7 +33,7 @@ typedef struct {
     uint64_t *first;               /* (n_shards + 1) number of each shard's first record */
     char encoding[128];            /* "jpeg q90 4:2:0, shorter side at most 256" or "kept" */
     uint64_t seed;                 /* of the distribution over the shards */
-    uint64_t identity;             /* hash of all records' checksums in order: "the same pictures" */
+    uint64_t identity;             /* hash of all records' checksums in order */
 } tc_dataset;
 
 /** Hash of class names in order (XXH3). */

@@ -34,7 +34,7 @@ typedef struct {
     int devices;              /* a rank, >= 1 */
     int threads;              /* cores of a device, >= 1 */
     int first_ordinal;        /* ordinal of device 0 */
-    const int *cores;         /* (devices*threads) logical processors to bind to; NULL: no binding */
+    const int *cores;         /* (devices*threads) processors to bind to; NULL: no binding */
     int64_t batch;            /* b */
     int64_t global_batch;     /* B: the loss is divided by it */
     tc_precision precision;
@@ -49,7 +49,7 @@ typedef struct {
 typedef struct {
     double data;      /* waiting for slices */
     double place;     /* placement, and in the baseline gather and scatter */
-    double forward, backward; /* optimized: forward-criterion-backward is one job: all in backward */
+    double forward, backward; /* optimized: one job, all of it in backward */
     double reduce;    /* summing over the devices */
     double comm;      /* exposed communication: backward is over, the sum is not there */
     double update;    /* and in the baseline the broadcast of weights */

@@ -5,8 +5,8 @@
  * Checkpoints: two safetensors files, `model` (a state_dict under torchvision's names) and `state`
  * (momentum, step, seed, options, choices), written to temporary names, synced, renamed.
  *
- * DIR/step-000001234/model.safetensors, state.safetensors; the last K are kept; DIR/latest names the
- * newest complete one; DIR/DONE marks a finished run.   Used by: train, app.
+ * DIR/step-000001234/model.safetensors, state.safetensors; the last K are kept; DIR/latest names
+ * the newest complete one; DIR/DONE marks a finished run.   Used by: train, app.
  */
 #include "base/status.h"
 #include "nn/graph.h"
@@ -26,7 +26,7 @@ void tc_checkpoint_free(tc_checkpoint *ckpt);
 /** Save under dir (created), keep the newest @p keep.  Rank 0 alone calls it.  @retval TC_IO */
 tc_status tc_checkpoint_save(const char *dir, int keep, const tc_graph *graph,
                              const tc_checkpoint *ckpt);
-/** Load the newest complete checkpoint.  @retval TC_IO none there; TC_FORMAT damaged, other shapes */
+/** Load the newest complete checkpoint.  @retval TC_IO none there; TC_FORMAT damaged */
 tc_status tc_checkpoint_load(const char *dir, const tc_graph *graph, tc_checkpoint *ckpt);
 
 /** Weights and statistics alone, to and from one safetensors file. */

@@ -3,7 +3,8 @@
 /**
  * @file mllog.h
  * The training log: lines of MLPerf's form,
- * `:::MLLOG {"namespace":"","time_ms":…,"event_type":"POINT_IN_TIME","key":…,"value":…,"metadata":{…}}`.
+ * `:::MLLOG {"namespace":"","time_ms":…,"event_type":"POINT_IN_TIME","key":…,"value":…,
+ * "metadata":{…}}`, on one line.
  *
  * Flow:  tc_mllog_open() -> tc_mllog_event() … -> tc_mllog_close().   Written by rank 0 alone.
  * Used by: train, sim.   Read by: report.
@@ -23,8 +24,9 @@
  *   train_accuracy         0..1 (epoch_num)
  *   eval_accuracy          top-1, 0..1 (epoch_num, top5, samples, loss)
  *   throughput             images/s of training over the epoch, all ranks (epoch_num)
- *   tricolor_time          object: seconds of the epoch, mean over the ranks, in data, place, forward,
- *                          backward, reduce, comm, update, shuffle, eval, checkpoint, total (epoch_num)
+ *   tricolor_time          object: seconds of the epoch, mean over the ranks, in data, place,
+ *                          forward, backward, reduce, comm, update, shuffle, eval, checkpoint,
+ *                          total (epoch_num)
  *   run_stop               null (status: "success", "stopped" or "aborted")
  * epoch_num counts from 1.
  */

@@ -41,8 +41,8 @@ typedef struct {
     bool evaluate_only;
     const char *predictions;   /* file */
     int eval_every;            /* epochs, 0: only at the end */
-    int64_t max_steps;         /* stop after so many steps of the run (tests, timing); 0: no limit */
-    const char *dump_order;    /* file pattern with %r (rank): sample numbers of every slice (tests) */
+    int64_t max_steps;         /* stop after so many steps of the run; 0: no limit */
+    const char *dump_order;    /* file, %r is the rank: sample numbers of every slice */
     const char *dump_gradient; /* file: first step's summed gradient, f32 (tests) */
 } tc_train_options;
 
