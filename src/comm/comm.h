@@ -57,13 +57,18 @@ tc_status tc_comm_allgather(tc_comm *comm, const void *mine, size_t bytes, void 
 /**
  * Declare what follows and how long it may take without progress, so that tc_exit() of another
  * rank waits for it (a checkpoint, a load) instead of cutting it off.
+ *
+ * Collective: no, but all ranks declare the same phases between the same collectives: what a rank
+ * declares is what it knows of the others.  A collective over the world starts the time anew.
+ * @param name     Kept, not copied.
  * @param seconds  0: the default deadline of an orderly exit.
  */
 void tc_comm_phase(tc_comm *comm, const char *name, double seconds);
 
 /**
  * End the process: print the error text on the failing rank, wait at most the deadline for all
- * ranks to arrive, finalize, else abort the job.  Returns main()'s exit status (0 done, 1 failed).
+ * ranks to arrive, finalize, else abort the job and name who did not come.  Returns main()'s exit
+ * status: 0 done, or TC_STOPPED; 1 failed.
  *
  * @param comm  NULL: MPI did not start, or never will.  The world is destroyed.
  */

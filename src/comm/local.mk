@@ -1,2 +1,3 @@
 noinst_LTLIBRARIES += libtc_comm.la
-libtc_comm_la_SOURCES = src/comm/comm.h src/comm/comm_mpi.h
+libtc_comm_la_SOURCES = src/comm/comm.c src/comm/exit.c src/comm/comm.h src/comm/comm_mpi.h \
+	src/comm/comm_impl.h
