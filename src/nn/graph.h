@@ -105,6 +105,9 @@ int tc_graph_concat(tc_graph *graph, const int *in, int n_in);
 int tc_graph_fc(tc_graph *graph, int in, const char *name, int64_t out, double deviation);
 int tc_graph_loss(tc_graph *graph, int in, double weight);
 
+/** "conv", "bn", …: the operation's word in tables and messages. */
+const char *tc_op_name(tc_op op);
+
 /** Check and close the graph: exactly one loss of weight 1 (the main one), every shape at least 1.
  *  On failure the caller still owns the graph.  @retval TC_INVAL, TC_NOMEM, naming the node. */
 tc_status tc_graph_finish(tc_graph *graph);
