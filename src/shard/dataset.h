@@ -39,6 +39,15 @@ typedef struct {
 /** Hash of class names in order (XXH3). */
 uint64_t tc_class_hash(const tc_class *classes, int64_t n);
 
+/**
+ * Fill in what the finished shards of dataset->path say: records, bytes, max_bytes, the sides,
+ * first[], the classes' counts and the identity.  Given: path, split, classes, n_shards.
+ *
+ * Reads the indexes only.  Used by create, before dataset.json is written, and verify.
+ * @retval TC_IO, TC_FORMAT  of a shard; a label that is no class.
+ */
+tc_status tc_dataset_scan(tc_dataset *dataset);
+
 /** Write DIR/split/dataset.json: temporary name, fsync, rename, fsync of the folder. */
 tc_status tc_dataset_write(const tc_dataset *dataset);
 
@@ -50,7 +59,10 @@ tc_status tc_dataset_write(const tc_dataset *dataset);
 tc_status tc_dataset_read(const char *dir, const char *split, tc_dataset **dataset_p);
 void tc_dataset_free(tc_dataset *dataset); /* NULL accepted */
 
-/** Open shard i of the set and hold its record count against dataset.json. */
+/**
+ * Open shard i of the set and hold its number, record count and labels against dataset.json.
+ * @retval TC_FORMAT  names the shard, and the record whose label is none of the classes.
+ */
 tc_status tc_dataset_open_shard(const tc_dataset *dataset, uint32_t i, tc_shard **shard_p);
 
 /** Find the shard and the index in it of record @p id < records. */

@@ -5,9 +5,10 @@
  * One shard file: a header, the JPEG bytes, an index and a table of names.  doc/FORMAT describes
  * every byte; little-endian; checksums are XXH3 (64 bits).
  *
- * Flow, writing:  tc_shard_create() -> tc_shard_append() … -> tc_shard_finish() (sync, rename)
+ * Flow, writing:  tc_shard_create() -> tc_shard_append() … (-> tc_shard_relabel())
+ *                 -> tc_shard_finish() (sync, rename)
  *                 or tc_shard_abandon()
- * Flow, reading:  tc_shard_open() -> tc_shard_entry(), tc_shard_read() … -> tc_shard_close()
+ * Flow, reading:  tc_shard_open() -> tc_shard_entry_at(), tc_shard_read() … -> tc_shard_close()
  * Used by: store, data-prep.
  */
 #include "base/mem.h"
@@ -23,7 +24,7 @@ typedef struct {
     uint64_t checksum;      /* XXH3 of the JPEG */
     int32_t label;
     uint32_t width, height;
-    const char *name;       /* the picture's path inside the source, UTF-8; owned by the reader */
+    const char *name;       /* "class/picture.jpg", unique in the set; owned by the reader */
 } tc_shard_entry;
 
 typedef struct tc_shard_writer tc_shard_writer;
@@ -35,6 +36,9 @@ tc_status tc_shard_create(const char *path, uint32_t index, tc_shard_writer **wr
  *  its offset, bytes and checksum are ignored. */
 tc_status tc_shard_append(tc_shard_writer *writer, const tc_shard_entry *entry, const void *data,
                           size_t bytes);
+/** Replace label l of every record so far by map[l] (the order of the classes is known last).
+ *  @retval TC_INVAL  a label outside 0 <= l < count. */
+tc_status tc_shard_relabel(tc_shard_writer *writer, const int32_t *map, int64_t count);
 uint64_t tc_shard_count(const tc_shard_writer *writer);
 uint64_t tc_shard_bytes(const tc_shard_writer *writer); /* of the data so far */
 /** Write index, names and header, fsync, rename.  Frees the writer, also on failure. */
@@ -51,6 +55,7 @@ void tc_shard_abandon(tc_shard_writer *writer);
 tc_status tc_shard_open(const char *path, tc_shard **shard_p);
 void tc_shard_close(tc_shard *shard); /* NULL accepted */
 uint64_t tc_shard_records(const tc_shard *shard);
+uint32_t tc_shard_number(const tc_shard *shard); /* of this shard in its set */
 const char *tc_shard_path(const tc_shard *shard);
 /** Entry i < records; a view owned by the shard. */
 const tc_shard_entry *tc_shard_entry_at(const tc_shard *shard, uint64_t i);
