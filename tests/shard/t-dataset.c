@@ -12,7 +12,7 @@
 #define SHARDS 3
 
 static char folder[] = "t-dataset.XXXXXX";
-static char json[64];
+static char json[128];
 static const int counts[SHARDS] = { 4, 0, 3 }; /* records: one shard is empty */
 
 static tc_status write_shards(const char *path)
