@@ -3,14 +3,17 @@
 /**
  * @file checkpoint.h
  * Checkpoints: two safetensors files, `model` (a state_dict under torchvision's names) and `state`
- * (momentum, step, seed, options, choices), written to temporary names, synced, renamed.
+ * (momentum, step, best accuracy, options), written to temporary names, synced, renamed.
  *
- * DIR/step-000001234/model.safetensors, state.safetensors; the last K are kept; DIR/latest names
- * the newest complete one; DIR/DONE marks a finished run.   Used by: train, app.
+ * DIR/step-000001234/{model,state}.safetensors; the last K are kept; DIR/latest names the newest
+ * complete one; DIR/DONE marks a finished run.   Used by: train, app.
  */
 #include "base/status.h"
 #include "nn/graph.h"
+#include <stdbool.h>
 #include <stdint.h>
+
+#define TC_CHECKPOINT_VERSION 1
 
 typedef struct {
     int64_t step;          /* steps done over the run */
@@ -23,15 +26,27 @@ typedef struct {
 tc_status tc_checkpoint_create(const tc_graph *graph, tc_checkpoint *ckpt);
 void tc_checkpoint_free(tc_checkpoint *ckpt);
 
+/** Whether dir holds a complete checkpoint. */
+bool tc_checkpoint_exists(const char *dir);
+/** Remove every checkpoint and mark in dir (a new run in an old folder).  @retval TC_IO */
+tc_status tc_checkpoint_clear(const char *dir);
+
 /** Save under dir (created), keep the newest @p keep.  Rank 0 alone calls it.  @retval TC_IO */
 tc_status tc_checkpoint_save(const char *dir, int keep, const tc_graph *graph,
                              const tc_checkpoint *ckpt);
-/** Load the newest complete checkpoint.  @retval TC_IO none there; TC_FORMAT damaged */
+/** Load the newest complete checkpoint.
+ *  @retval TC_IO      none there, or unreadable.
+ *  @retval TC_FORMAT  damaged, written by another version, other shapes. */
 tc_status tc_checkpoint_load(const char *dir, const tc_graph *graph, tc_checkpoint *ckpt);
 
-/** Weights and statistics alone, to and from one safetensors file. */
-tc_status tc_model_save(const char *path, const tc_graph *graph, const float *weights,
-                        const float *stats);
+/** Write DIR/DONE / say whether it is there. */
+tc_status tc_checkpoint_mark_done(const char *dir);
+bool tc_checkpoint_is_done(const char *dir);
+
+/** Weights and statistics alone, to and from one safetensors file; @p steps goes to every BN's
+ *  num_batches_tracked. */
+tc_status tc_model_save(const char *path, const tc_graph *graph, int64_t steps,
+                        const float *weights, const float *stats);
 tc_status tc_model_load(const char *path, const tc_graph *graph, float *weights, float *stats);
 
 #endif

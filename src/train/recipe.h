@@ -2,10 +2,16 @@
 #define TC_TRAIN_RECIPE_H
 /**
  * @file recipe.h
- * The learning rate of every step (FACTS section 4; Goyal et al. 2017).  Used by: train, sim.
+ * The learning rate of every step (FACTS section 4; Goyal et al. 2017, arXiv 1706.02677).
+ *
+ * Flow:  tc_recipe_default() -> set fields -> tc_recipe_resolve() -> tc_recipe_rate(step) …
+ * Used by: train, sim.
  */
 #include "base/status.h"
+#include <stdbool.h>
 #include <stdint.h>
+
+#define TC_MILESTONES_MAX 8
 
 typedef enum { TC_SCHEDULE_STEP, TC_SCHEDULE_COSINE } tc_schedule;
 
@@ -15,18 +21,22 @@ typedef struct {
     double warmup_start;   /* first rate; the smaller of this and the full rate is used */
     double warmup;         /* epochs; < 0: epochs / 18 */
     int n_milestones;
-    double milestone[8];   /* epochs; n_milestones < 0: epochs * (1/3, 2/3, 8/9) */
+    double milestone[TC_MILESTONES_MAX]; /* epochs; n_milestones < 0: epochs * (1/3, 2/3, 8/9) */
     double gamma;          /* factor at a milestone: 0.1 */
     double momentum, weight_decay;
+    bool nesterov;
     double epochs;         /* may be a fraction */
     int64_t steps_per_epoch, global_batch;
 } tc_recipe;
 
 /** FACTS section 4's defaults. */
 tc_recipe tc_recipe_default(void);
-/** Fill in what is derived (lr, warm-up, milestones).  @retval TC_INVAL */
+/** Fill in what is derived (lr, warm-up, milestones); a second call changes nothing.
+ *  @retval TC_INVAL  a number out of range, named. */
 tc_status tc_recipe_resolve(tc_recipe *recipe);
 int64_t tc_recipe_steps(const tc_recipe *recipe); /* of the whole run */
-double tc_recipe_rate(const tc_recipe *recipe, int64_t step); /* step counts from 0 over the run */
+/** The rate of a step, counted from 0 over the run.  Step: start + (lr - start) * step / W in the
+ *  W steps of the warm-up, then lr * gamma^(milestones passed).  Cosine: from lr to 0 after it. */
+double tc_recipe_rate(const tc_recipe *recipe, int64_t step);
 
 #endif
