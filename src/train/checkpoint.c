@@ -42,7 +42,8 @@ void tc_checkpoint_free(tc_checkpoint *ckpt)
     *ckpt = (tc_checkpoint){ .best = -1.0 };
 }
 
-__attribute__((format(printf, 2, 3))) static tc_status join(char path[PATH_SIZE], const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static tc_status join(char path[PATH_SIZE], const char *fmt,
+                                                            ...)
 {
     va_list ap;
 
@@ -75,13 +76,15 @@ static tc_status list_model(const tc_graph *graph, float *weights, float *stats,
 {
     tc_tensor *list = NULL;
     int64_t n = graph->n_params;
-    tc_status status = tc_alloc(n + 3 * (int64_t)graph->n_stats, sizeof *list, "tensor list", &list);
+    tc_status status =
+        tc_alloc(n + 3 * (int64_t)graph->n_stats, sizeof *list, "tensor list", &list);
 
     if (status != TC_OK)
         return status;
     list_params(graph, "", weights, list);
     for (int i = 0; i < graph->n_stats; i++) {
-        static const char *const suffix[] = { "running_mean", "running_var", "num_batches_tracked" };
+        static const char *const suffix[] = { "running_mean", "running_var",
+                                              "num_batches_tracked" };
         const tc_stat *s = &graph->stat[i];
         for (int k = 0; k < 3; k++, n++) {
             snprintf(list[n].name, sizeof list[n].name, "%s.%s", s->name, suffix[k]);
@@ -173,10 +176,11 @@ static tc_status take_metadata(const char *path, const char *text, tc_checkpoint
     if (json_unpack(metadata, "{s:s, s:s}", "tricolor_checkpoint", &version, "options", &options))
         status = tc_fail(TC_FORMAT, "%s: not the state of a tricolor checkpoint", path);
     else if (strtol(version, NULL, 10) != TC_CHECKPOINT_VERSION)
-        status = tc_fail(TC_FORMAT,
-                         "%s: checkpoint version %s, this program reads %d: continue the run with the "
-                         "program that began it",
-                         path, version, TC_CHECKPOINT_VERSION);
+        status =
+            tc_fail(TC_FORMAT,
+                    "%s: checkpoint version %s, this program reads %d: continue the run with the "
+                    "program that began it",
+                    path, version, TC_CHECKPOINT_VERSION);
     if (status == TC_OK) {
         tc_free(ckpt->options);
         ckpt->options = NULL;

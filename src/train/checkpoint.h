@@ -16,9 +16,9 @@
 #define TC_CHECKPOINT_VERSION 1
 
 typedef struct {
-    int64_t step;          /* steps done over the run */
-    double best;           /* best eval accuracy so far, -1: none */
-    char *options;         /* JSON text of the options that must agree on resume; tc_free() */
+    int64_t step;  /* steps done over the run */
+    double best;   /* best eval accuracy so far, -1: none */
+    char *options; /* JSON text of the options that must agree on resume; tc_free() */
     float *weights, *momentum, *stats; /* flat vectors, graph order */
 } tc_checkpoint;
 

@@ -13,7 +13,7 @@
 struct tc_mllog {
     FILE *file; /* NULL: writes nothing */
     char *path;
-    int error;  /* errno of the first failed write */
+    int error; /* errno of the first failed write */
 };
 
 tc_status tc_mllog_open(const char *path, tc_mllog **log_p)
@@ -61,11 +61,11 @@ void tc_mllog_event(tc_mllog *log, const char *key, const char *value, const cha
     if (log == NULL || log->file == NULL)
         return;
     errno = EIO;
-    int rc = fprintf(log->file,
-                     ":::MLLOG {\"namespace\":\"\",\"time_ms\":%lld,\"event_type\":\"POINT_IN_TIME\","
-                     "\"key\":\"%s\",\"value\":%s,\"metadata\":%s}\n",
-                     (long long)tc_unix_ms(), key, value ? value : "null",
-                     metadata ? metadata : "{}");
+    int rc =
+        fprintf(log->file,
+                ":::MLLOG {\"namespace\":\"\",\"time_ms\":%lld,\"event_type\":\"POINT_IN_TIME\","
+                "\"key\":\"%s\",\"value\":%s,\"metadata\":%s}\n",
+                (long long)tc_unix_ms(), key, value ? value : "null", metadata ? metadata : "{}");
     if ((rc < 0 || fflush(log->file) != 0) && log->error == 0)
         log->error = errno;
 }

@@ -28,7 +28,8 @@ static tc_status check_milestones(const tc_recipe *recipe)
         return tc_fail(TC_INVAL, "%d milestones, at most %d are possible", recipe->n_milestones,
                        TC_MILESTONES_MAX);
     for (int i = 0; i < recipe->n_milestones; i++)
-        if (!(recipe->milestone[i] >= 0.0) || (i > 0 && recipe->milestone[i] < recipe->milestone[i - 1]))
+        if (!(recipe->milestone[i] >= 0.0) ||
+            (i > 0 && recipe->milestone[i] < recipe->milestone[i - 1]))
             return tc_fail(TC_INVAL, "milestone %d is %g: milestones are epochs and ascend", i + 1,
                            recipe->milestone[i]);
     return TC_OK;
@@ -51,8 +52,9 @@ tc_status tc_recipe_resolve(tc_recipe *recipe)
         return tc_fail(TC_INVAL, "weight decay %g is below 0", recipe->weight_decay);
     if (!(recipe->gamma > 0.0) || !isfinite(recipe->gamma) || !isfinite(recipe->lr) ||
         !(recipe->warmup_start >= 0.0) || isnan(recipe->warmup))
-        return tc_fail(TC_INVAL, "rate %g, warm-up from %g over %g epochs, gamma %g: not all are numbers "
-                                 "in range",
+        return tc_fail(TC_INVAL,
+                       "rate %g, warm-up from %g over %g epochs, gamma %g: not all are numbers "
+                       "in range",
                        recipe->lr, recipe->warmup_start, recipe->warmup, recipe->gamma);
     if (recipe->lr <= 0.0)
         recipe->lr = 0.1 * (double)recipe->global_batch / 256.0;

@@ -17,15 +17,15 @@ typedef enum { TC_SCHEDULE_STEP, TC_SCHEDULE_COSINE } tc_schedule;
 
 typedef struct {
     tc_schedule schedule;
-    double lr;             /* full rate; <= 0: 0.1 * B / 256 */
-    double warmup_start;   /* first rate; the smaller of this and the full rate is used */
-    double warmup;         /* epochs; < 0: epochs / 18 */
+    double lr;           /* full rate; <= 0: 0.1 * B / 256 */
+    double warmup_start; /* first rate; the smaller of this and the full rate is used */
+    double warmup;       /* epochs; < 0: epochs / 18 */
     int n_milestones;
     double milestone[TC_MILESTONES_MAX]; /* epochs; n_milestones < 0: epochs * (1/3, 2/3, 8/9) */
-    double gamma;          /* factor at a milestone: 0.1 */
+    double gamma;                        /* factor at a milestone: 0.1 */
     double momentum, weight_decay;
     bool nesterov;
-    double epochs;         /* may be a fraction */
+    double epochs; /* may be a fraction */
     int64_t steps_per_epoch, global_batch;
 } tc_recipe;
 

@@ -67,11 +67,10 @@ static json_t *make_header(const char *metadata, const tc_tensor *tensor, int64_
             }
             for (int d = 0; d < tensor[i].n_dims; d++)
                 json_array_append_new(shape, json_integer(tensor[i].dims[d]));
-            json_object_set_new(header, tensor[i].name,
-                                json_pack("{s:s, s:o, s:[I, I]}", "dtype",
-                                          type_of[tensor[i].type].name, "shape", shape,
-                                          "data_offsets", (json_int_t)offset,
-                                          (json_int_t)(offset + bytes)));
+            json_object_set_new(
+                header, tensor[i].name,
+                json_pack("{s:s, s:o, s:[I, I]}", "dtype", type_of[tensor[i].type].name, "shape",
+                          shape, "data_offsets", (json_int_t)offset, (json_int_t)(offset + bytes)));
             offset += bytes;
         }
     }
@@ -109,7 +108,8 @@ tc_status tc_sync_parent(const char *path)
     tc_status status = TC_OK;
 
     if (fd < 0 || fsync(fd) != 0)
-        status = tc_fail(TC_IO, "%s: cannot sync the folder: %s", dir ? dir : path, strerror(errno));
+        status =
+            tc_fail(TC_IO, "%s: cannot sync the folder: %s", dir ? dir : path, strerror(errno));
     if (fd >= 0)
         close(fd);
     free(dir);
@@ -171,8 +171,9 @@ static tc_status open_header(reader *in)
                        (long long)st.st_size);
     length = le64toh(length);
     if (length > HEADER_MAX || length > (uint64_t)st.st_size - 8)
-        return tc_fail(TC_FORMAT, "%s: not a safetensors file, or truncated: a header of %llu bytes in "
-                                  "a file of %lld",
+        return tc_fail(TC_FORMAT,
+                       "%s: not a safetensors file, or truncated: a header of %llu bytes in "
+                       "a file of %lld",
                        in->path, (unsigned long long)length, (long long)st.st_size);
     char *text = NULL;
     tc_status status = tc_alloc((int64_t)length + 1, 1, "safetensors header", &text);
@@ -211,12 +212,13 @@ static tc_status check_ranges(const reader *in)
     uint64_t at = 0;
     const char *name;
     json_t *entry;
-    tc_status status = tc_alloc((int64_t)json_object_size(in->header) + 1, sizeof *r,
-                                "safetensors ranges", &r);
+    tc_status status =
+        tc_alloc((int64_t)json_object_size(in->header) + 1, sizeof *r, "safetensors ranges", &r);
 
     if (status != TC_OK)
         return status;
-    json_object_foreach (in->header, name, entry) {
+    json_object_foreach(in->header, name, entry)
+    {
         json_int_t begin, end;
         if (strcmp(name, "__metadata__") == 0)
             continue;
@@ -226,20 +228,19 @@ static tc_status check_ranges(const reader *in)
             break;
         }
         if ((uint64_t)end > in->bytes) {
-            status = tc_fail(TC_FORMAT, "%s: truncated: tensor %s ends at byte %lld of %llu", in->path,
-                             name, (long long)end, (unsigned long long)in->bytes);
+            status = tc_fail(TC_FORMAT, "%s: truncated: tensor %s ends at byte %lld of %llu",
+                             in->path, name, (long long)end, (unsigned long long)in->bytes);
             break;
         }
         r[n++] = (range){ (uint64_t)begin, (uint64_t)end };
     }
     if (status == TC_OK) {
         qsort(r, (size_t)n, sizeof *r, by_begin);
+        bool tiled = true;
         for (int64_t i = 0; i < n; at = r[i++].end)
-            if (r[i].begin != at)
-                break;
-        if (at != in->bytes)
-            status = tc_fail(TC_FORMAT, "%s: the tensors do not fill the file exactly (byte %llu)",
-                             in->path, (unsigned long long)at);
+            tiled = tiled && r[i].begin == at;
+        if (!tiled || at != in->bytes)
+            status = tc_fail(TC_FORMAT, "%s: the tensors do not fill the file exactly", in->path);
     }
     tc_free(r);
     return status;
@@ -255,11 +256,12 @@ static tc_status check_known(const reader *in, const tc_tensor *tensor, int64_t 
 
     for (int64_t i = 0; i < n; i++)
         json_object_set_new(known, tensor[i].name, json_true());
-    json_object_foreach (in->header, name, entry)
-        if (strcmp(name, "__metadata__") != 0 && json_object_get(known, name) == NULL) {
-            status = tc_fail(TC_FORMAT, "%s: tensor %s has no place in this model", in->path, name);
-            break;
-        }
+    json_object_foreach(in->header, name, entry) if (strcmp(name, "__metadata__") != 0 &&
+                                                     json_object_get(known, name) == NULL)
+    {
+        status = tc_fail(TC_FORMAT, "%s: tensor %s has no place in this model", in->path, name);
+        break;
+    }
     json_decref(known);
     return status;
 }
@@ -281,8 +283,8 @@ static tc_status check_shape(const reader *in, const tc_tensor *tensor, const ch
                        tensor->name, shape_text(n < 8 ? (int)n : 8, dims, theirs, sizeof theirs),
                        shape_text(tensor->n_dims, tensor->dims, ours, sizeof ours));
     if (strcmp(dtype, type_of[tensor->type].name) != 0)
-        return tc_fail(TC_FORMAT, "%s: tensor %s is of type %s, %s is needed", in->path, tensor->name,
-                       dtype, type_of[tensor->type].name);
+        return tc_fail(TC_FORMAT, "%s: tensor %s is of type %s, %s is needed", in->path,
+                       tensor->name, dtype, type_of[tensor->type].name);
     return TC_OK;
 }
 
@@ -297,8 +299,8 @@ static tc_status read_tensor(const reader *in, const tc_tensor *tensor)
         return tensor->optional
                    ? TC_OK
                    : tc_fail(TC_FORMAT, "%s: tensor %s is missing", in->path, tensor->name);
-    if (json_unpack(entry, "{s:s, s:o, s:[I, I]}", "dtype", &dtype, "shape", &shape,
-                    "data_offsets", &begin, &end) != 0 ||
+    if (json_unpack(entry, "{s:s, s:o, s:[I, I]}", "dtype", &dtype, "shape", &shape, "data_offsets",
+                    &begin, &end) != 0 ||
         !json_is_array(shape))
         return tc_fail(TC_FORMAT, "%s: the header's entry of tensor %s is malformed", in->path,
                        tensor->name);

@@ -18,10 +18,10 @@ typedef enum { TC_TENSOR_F32, TC_TENSOR_F64, TC_TENSOR_I64 } tc_tensor_type;
 typedef struct {
     char name[TC_TENSOR_NAME_MAX];
     tc_tensor_type type;
-    int n_dims;          /* 0: a scalar */
+    int n_dims; /* 0: a scalar */
     int64_t dims[4];
-    void *data;          /* borrowed; write: source, read: destination; NULL: skipped by the reader */
-    bool optional;       /* the reader accepts its absence */
+    void *data;    /* borrowed; write: source, read: destination; NULL: skipped by the reader */
+    bool optional; /* the reader accepts its absence */
 } tc_tensor;
 
 /**

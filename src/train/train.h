@@ -14,30 +14,30 @@
 #include <stdint.h>
 
 typedef struct {
-    const char *data;          /* DIR with train/ and val/ */
+    const char *data; /* DIR with train/ and val/ */
     const char *model;
-    const char *backend;       /* NULL: the best here */
-    const char *precision;     /* NULL: the backend's first: f32 */
+    const char *backend;   /* NULL: the best here */
+    const char *precision; /* NULL: the backend's first: f32 */
     const char *store, *files_dir;
     int store_groups;
     const char *allreduce;
     int colors, arity, window; /* 0 (arity -1): defaults */
     int64_t chunk;
     const char *table;
-    const char *overlap;       /* "auto", "on", "off" */
-    int devices, threads;      /* a rank; cores a device, 0: cores of the host / devices on it */
-    int loader_threads;        /* 0: as many as the rank has cores, at least 1 */
-    int64_t batch;             /* per device */
-    int64_t bucket_bytes;      /* 0: default */
-    int64_t size;              /* input height and width, 0: the model's */
-    const char *augment;       /* "auto", "torchvision", "pad", "none" */
+    const char *overlap;  /* "auto", "on", "off" */
+    int devices, threads; /* a rank; cores a device, 0: cores of the host / devices on it */
+    int loader_threads;   /* 0: as many as the rank has cores, at least 1 */
+    int64_t batch;        /* per device */
+    int64_t bucket_bytes; /* 0: default */
+    int64_t size;         /* input height and width, 0: the model's */
+    const char *augment;  /* "auto", "torchvision", "pad", "none" */
     uint64_t seed;
     tc_recipe recipe;
     const char *log, *checkpoint;
-    double checkpoint_every;   /* epochs */
+    double checkpoint_every; /* epochs */
     int checkpoint_keep;
-    bool resume, force;        /* force: resume with other options */
-    const char *init;          /* safetensors */
+    bool resume, force; /* force: resume with other options */
+    const char *init;   /* safetensors */
     bool evaluate_only;
     const char *predictions;   /* file */
     int eval_every;            /* epochs, 0: only at the end */

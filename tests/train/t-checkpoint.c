@@ -20,8 +20,13 @@ static tc_param param[] = {
     { .name = "bn1.bias", .n_dims = 1, .dims = { 2 }, .offset = 8, .count = 2 },
 };
 static tc_stat stat_of[] = { { .name = "bn1", .offset = 0, .channels = 2 } };
-static const tc_graph graph = { .name = "tiny", .param = param, .n_params = 3, .stat = stat_of,
-                                .n_stats = 1, .param_count = 10, .stat_count = 4 };
+static const tc_graph graph = { .name = "tiny",
+                                .param = param,
+                                .n_params = 3,
+                                .stat = stat_of,
+                                .n_stats = 1,
+                                .param_count = 10,
+                                .stat_count = 4 };
 
 static const char *in_dir(const char *name)
 {
@@ -115,14 +120,16 @@ static bool load_says(tc_status want, const char *text, tc_checkpoint *d, const 
 
 static void other_shapes(tc_checkpoint *d)
 {
-    tc_param other[4] = { param[0], param[1], param[2],
+    tc_param other[4] = { param[0],
+                          param[1],
+                          param[2],
                           { .name = "fc.weight", .n_dims = 2, .dims = { 2, 2 }, .offset = 0 } };
     tc_graph g = graph;
 
     g.param = other;
     other[0].dims[1] = 4;
-    tap_ok(load_says(TC_FORMAT, "conv1.weight has shape (2, 3, 1, 1), this model needs (2, 4, 1, 1)",
-                     d, &g),
+    tap_ok(load_says(TC_FORMAT,
+                     "conv1.weight has shape (2, 3, 1, 1), this model needs (2, 4, 1, 1)", d, &g),
            "a tensor of another shape is named with both");
     other[0] = param[0];
     g.n_params = 4;

@@ -64,7 +64,8 @@ static void others(void)
     r.steps_per_epoch = 7;
     r.global_batch = 256;
     r.epochs = 0.5;
-    tap_ok(tc_recipe_resolve(&r) == TC_OK && tc_recipe_steps(&r) == 4, "half an epoch of 7 steps: 4");
+    tap_ok(tc_recipe_resolve(&r) == TC_OK && tc_recipe_steps(&r) == 4,
+           "half an epoch of 7 steps: 4");
 
     r = tc_recipe_default();
     r.steps_per_epoch = 10;
