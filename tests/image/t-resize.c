@@ -1,0 +1,127 @@
+/* Resizing against a plain double reference; identity, constants, mirror images. */
+#include <config.h>
+
+#include "image/image.h"
+
+#include "../tap.h"
+#include "pictures.h"
+#include <string.h>
+
+/* The weight of input pixel j for output pixel i, from the definition. */
+static double weight(int64_t in, int64_t out, int64_t i, int64_t j)
+{
+    double scale = (double)in / (double)out, support = scale > 1.0 ? scale : 1.0;
+    double v = 1.0 - fabs(((double)j + 0.5 - ((double)i + 0.5) * scale) / support);
+
+    return v > 0.0 ? v : 0.0;
+}
+
+static double reference(const tc_raster *in, int64_t w, int64_t h, int64_t x, int64_t y, int c)
+{
+    double sum = 0.0, norm = 0.0;
+
+    for (int64_t v = 0; v < in->h; v++) {
+        double wy = weight(in->h, h, y, v);
+        for (int64_t u = 0; wy > 0.0 && u < in->w; u++) {
+            double wx = wy * weight(in->w, w, x, u);
+            sum += wx * in->data[v * in->stride + 3 * u + c];
+            norm += wx;
+        }
+    }
+    return sum / norm;
+}
+
+static void against_reference(tc_resizer *resizer)
+{
+    static const int64_t sizes[][4] = {
+        /* in w, h, out w, h */
+        { 60, 41, 32, 32 }, { 17, 23, 40, 31 }, { 1, 1, 5, 7 },    { 100, 3, 4, 9 },
+        { 2, 300, 2, 3 },   { 33, 32, 32, 32 }, { 32, 32, 32, 8 }, { 90, 80, 1, 1 },
+        { 5, 4, 64, 64 },   { 31, 9, 30, 8 },
+    };
+
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        const int64_t *z = sizes[s];
+        tc_raster in = picture_draw(z[0], z[1], s), out = picture_new(z[2], z[3]);
+        tc_raster mirrored = picture_new(z[2], z[3]);
+        double worst = 0.0;
+        int64_t unlike = 0;
+
+        bool ok = tc_resize(resizer, &in, &out, false) == TC_OK &&
+                  tc_resize(resizer, &in, &mirrored, true) == TC_OK;
+        for (int64_t y = 0; y < z[3]; y++)
+            for (int64_t x = 0; x < z[2]; x++)
+                for (int c = 0; c < 3; c++) {
+                    int have = out.data[y * out.stride + 3 * x + c];
+                    double d = fabs(have - reference(&in, z[2], z[3], x, y, c));
+                    worst = d > worst ? d : worst;
+                    unlike += have != mirrored.data[y * out.stride + 3 * (z[2] - 1 - x) + c];
+                }
+        tap_ok(ok && worst < 0.51 && unlike == 0,
+               "%lld x %lld to %lld x %lld: %.3f from the exact value; the mirror image agrees",
+               (long long)z[0], (long long)z[1], (long long)z[2], (long long)z[3], worst);
+        free(in.data);
+        free(out.data);
+        free(mirrored.data);
+    }
+}
+
+static void special(tc_resizer *resizer)
+{
+    tc_raster in = picture_draw(50, 37, 1), out = picture_new(50, 37), wide = picture_new(90, 37);
+
+    memset(wide.data, 0xee, (size_t)(wide.stride * wide.h));
+    out.data = realloc(out.data, (size_t)(out.stride * out.h));
+    bool ok = tc_resize(resizer, &in, &out, false) == TC_OK;
+    tap_ok(ok && memcmp(in.data, out.data, (size_t)(in.stride * in.h)) == 0, "same size: exact");
+
+    /* The target may be a part of a larger raster: nothing beside it is touched. */
+    tc_raster part = { .data = wide.data + 30, .w = 20, .h = 37, .stride = wide.stride };
+    ok = tc_resize(resizer, &in, &part, false) == TC_OK;
+    int64_t touched = 0;
+    for (int64_t y = 0; y < wide.h; y++)
+        for (int64_t i = 0; i < wide.stride; i++)
+            touched += (i < 30 || i >= 90) && wide.data[y * wide.stride + i] != 0xee;
+    tap_ok(ok && touched == 0, "a part of a raster: nothing beside it is written");
+
+    int64_t off = 0;
+    for (int level = 0; level < 256; level += 5) {
+        memset(in.data, level, (size_t)(in.stride * in.h));
+        tc_raster small = { .data = wide.data, .w = 23, .h = 41, .stride = wide.stride };
+        small.h = 37;
+        ok = ok && tc_resize(resizer, &in, &small, level % 2) == TC_OK;
+        for (int64_t y = 0; y < small.h; y++)
+            for (int64_t i = 0; i < 3 * small.w; i++)
+                off += small.data[y * small.stride + i] != level;
+    }
+    tap_ok(ok && off == 0, "constant pictures stay constant");
+
+    /* Rows just long enough for the vectors, at the end of their memory. */
+    ok = true;
+    for (int64_t w = 1; w < 40; w++) {
+        tc_raster tight = picture_draw(w, 5, (uint64_t)w), small = picture_new(7, 3);
+        ok = ok && tc_resize(resizer, &tight, &small, false) == TC_OK;
+        free(tight.data);
+        free(small.data);
+    }
+    tap_ok(ok, "every width from 1 to 39");
+    tc_raster empty = { .data = in.data, .w = 0, .h = 4, .stride = 0 };
+    tap_ok(tc_resize(resizer, &empty, &out, false) == TC_INVAL &&
+               tc_resize(resizer, &in, &empty, false) == TC_INVAL,
+           "no pixels: refused");
+    free(in.data);
+    free(out.data);
+    free(wide.data);
+}
+
+int main(void)
+{
+    tc_resizer *resizer = NULL;
+
+    tap_ok(tc_resizer_create(&resizer) == TC_OK, "a resizer");
+    against_reference(resizer);
+    special(resizer);
+    tc_resizer_destroy(resizer);
+    tc_resizer_destroy(NULL);
+    return tap_done();
+}
