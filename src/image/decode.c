@@ -7,10 +7,9 @@
 #include <string.h>
 
 #define DEFAULT_MAX_PIXELS (INT64_C(1) << 28)
-#define MAX_SCANS          1000 /* a progressive file needs about ten; each costs a pass over the picture \
-                                 */
-#define MARGIN      2 /* columns decoded beside the crop: fancy upsampling looks at neighbours */
-#define ROWS_A_CALL 16
+#define MAX_SCANS          1000 /* about ten are usual; each costs a pass over the picture */
+#define MARGIN             2 /* columns decoded beside the crop: fancy upsampling looks at neighbours */
+#define ROWS_A_CALL        16
 
 struct tc_decoder {
     struct jpeg_decompress_struct jpeg;
