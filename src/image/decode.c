@@ -8,7 +8,7 @@
 
 #define DEFAULT_MAX_PIXELS (INT64_C(1) << 28)
 #define MAX_SCANS          1000 /* about ten are usual; each costs a pass over the picture */
-#define MARGIN             2 /* columns beside the crop that fancy upsampling looks at */
+#define MARGIN             2    /* columns beside the crop that fancy upsampling looks at */
 #define ROWS_A_CALL        16
 
 struct tc_decoder {
