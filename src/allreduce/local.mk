@@ -1,2 +1,3 @@
 noinst_LTLIBRARIES += libtc_allreduce.la
-libtc_allreduce_la_SOURCES = src/allreduce/allreduce.h
+libtc_allreduce_la_SOURCES = src/allreduce/allreduce.c src/allreduce/multicolor.c \
+	src/allreduce/mpi.c src/allreduce/allreduce.h src/allreduce/allreduce_impl.h

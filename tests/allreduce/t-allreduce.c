@@ -1,0 +1,364 @@
+/* Every algorithm against the exact sum, bit by bit; order, timing, edge sizes, wrong use. */
+#include <config.h>
+
+#include "allreduce/allreduce.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "comm/comm_mpi.h"
+
+#include "../tap-mpi.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef LONG
+# define LONG 0 /* 1: all combinations, for any number of ranks */
+#endif
+
+enum { N_BUCKETS = 9, ALL_RANKS = INT_MAX };
+static const int64_t counts[N_BUCKETS] = { 65536, 0, 100003, 1, 1021, 2, 63, 3, 7 };
+
+typedef struct {
+    int most_ranks; /* in the short tests */
+    tc_allreduce_options options;
+} test_case;
+
+static const test_case cases[] = {
+    { ALL_RANKS, { "mpi", 0, 0, 0, 0 } },
+    { ALL_RANKS, { "multicolor", 0, -1, 0, 0 } },            /* the defaults */
+    { ALL_RANKS, { "multicolor", INT_MAX, 0, 16384, 2 } },   /* stars */
+    { ALL_RANKS, { "multicolor", 4, 2, 4096, 3 } },
+    { 4, { "multicolor", 1, 1, 10000, 4 } },                 /* one chain */
+    { 4, { "multicolor", 3, 2, 4096, 1 } },
+    { 4, { "multicolor", 2, 0, 100000000, 4 } },             /* a chunk larger than any bucket */
+    { 4, { "multicolor", INT_MAX, 3, 2044, 1000000 } },      /* a window larger than any lane */
+    { 3, { "multicolor", 2, 2, 1020, 7 } },
+    { 0, { "multicolor", 1, 4, 512, 2 } },
+    { 0, { "multicolor", INT_MAX, 1, 8192, 5 } },
+    { 0, { "multicolor", 5, 3, 65536, 2 } },
+};
+
+static int rank, size;
+
+/* Integers: any order of sums is exact, so the result has one right value. */
+static float whole(int r, int b, int64_t i)
+{
+    return (float)((i * 31 + r * 17 + b * 7) % 2001 - 1000);
+}
+
+/* Of very different sizes: every order of sums rounds differently. */
+static float uneven(int r, int b, int64_t i)
+{
+    tc_rng rng = tc_rng_make((uint64_t)b, TC_STREAM_TEST, (uint64_t)r, (uint64_t)i);
+
+    return (float)(tc_rng_normal(&rng) * (double)(1 << tc_rng_below(&rng, 12)));
+}
+
+typedef float value_fn(int r, int b, int64_t i);
+
+static float *bucket[N_BUCKETS];
+
+static void fill(value_fn *value)
+{
+    for (int b = 0; b < N_BUCKETS; b++)
+        for (int64_t i = 0; i < counts[b]; i++)
+            bucket[b][i] = value(rank, b, i);
+}
+
+static bool sums_are_exact(void)
+{
+    for (int b = 0; b < N_BUCKETS; b++)
+        for (int64_t i = 0; i < counts[b]; i++) {
+            float want = 0.0f;
+            for (int r = 0; r < size; r++)
+                want += whole(r, b, i);
+            if (memcmp(&want, &bucket[b][i], sizeof want) != 0) {
+                fprintf(stderr, "# bucket %d element %lld: %g, not %g\n", b, (long long)i,
+                        (double)bucket[b][i], (double)want);
+                return false;
+            }
+        }
+    return true;
+}
+
+/* How a rank passes the time between its calls. */
+typedef struct {
+    tc_progress_mode mode;
+    bool dawdle; /* sleep at random, differently on each rank and in each run */
+    uint64_t seed;
+} pace;
+
+/* Start all buckets, then progress until each has been reported, once. */
+static bool sum_all(tc_allreduce *ctx, pace p)
+{
+    tc_rng rng = tc_rng_make(p.seed, TC_STREAM_TEST, (uint64_t)rank, 0);
+    int reported[N_BUCKETS] = { 0 }, left = N_BUCKETS, done;
+    bool moved;
+
+    for (int b = 0; b < N_BUCKETS; b++) {
+        if (tc_allreduce_start(ctx, b, bucket[b]) != TC_OK)
+            return false;
+        if (p.dawdle)
+            tc_sleep_us(tc_rng_below(&rng, 300));
+    }
+    while (left > 0) {
+        if (tc_allreduce_progress(ctx, p.mode, NULL, &done, &moved) != TC_OK)
+            return false;
+        if (done == TC_NONE && p.mode == TC_BLOCK)
+            return false; /* something is in flight: BLOCK must wait for it */
+        if (done >= 0) {
+            left--;
+            if (reported[done]++)
+                return false;
+        }
+        if (p.dawdle)
+            tc_sleep_us(tc_rng_below(&rng, 200));
+        else if (!moved)
+            tc_sleep_us(50);
+    }
+    return tc_allreduce_progress(ctx, p.mode, NULL, &done, &moved) == TC_OK && done == TC_NONE;
+}
+
+static void test_exact(tc_comm *comm, const test_case *c)
+{
+    tc_allreduce *ctx = NULL;
+    bool blocked = true;
+
+    if (!tap_ok_all(tc_allreduce_create(comm, &c->options, N_BUCKETS, counts, &ctx) == TC_OK,
+                    "create %s k=%d d=%d chunk=%lld window=%d", c->options.algorithm,
+                    c->options.colors, c->options.arity, (long long)c->options.chunk,
+                    c->options.window))
+        return;
+    for (int step = 0; step < 2 + LONG; step++) {
+        fill(whole);
+        blocked = sum_all(ctx, (pace){ .mode = TC_BLOCK }) && sums_are_exact() && blocked;
+    }
+    tap_ok_all(blocked, "%s: exact, blocking, step after step", tc_allreduce_choices(ctx));
+    fill(whole);
+    bool polled = sum_all(ctx, (pace){ .mode = TC_POLL }) && sums_are_exact();
+    tap_ok_all(polled, "exact, polling");
+    fill(whole);
+    bool run = true;
+    for (int b = 0; b < N_BUCKETS; b++)
+        run = run && tc_allreduce_run(ctx, b, bucket[b]) == TC_OK;
+    tap_ok_all(run && sums_are_exact(), "exact, bucket after bucket");
+    tap_ok_all(tc_allreduce_overlaps(ctx) == (strcmp(c->options.algorithm, "mpi") != 0),
+               "says whether it overlaps");
+    tc_allreduce_destroy(ctx);
+}
+
+/* A 64-bit FNV-1a hash of all buckets. */
+static uint64_t hash_buckets(void)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    for (int b = 0; b < N_BUCKETS; b++)
+        for (int64_t i = 0; i < counts[b] * (int64_t)sizeof(float); i++)
+            hash = (hash ^ ((const unsigned char *)bucket[b])[i]) * UINT64_C(1099511628211);
+    return hash;
+}
+
+static void test_same_bits(tc_comm *comm, const test_case *c)
+{
+    tc_allreduce *ctx = NULL;
+    uint64_t hash[3], first[3];
+    bool good = true;
+
+    if (tc_allreduce_create(comm, &c->options, N_BUCKETS, counts, &ctx) != TC_OK)
+        return;
+    for (int run = 0; run < 3; run++) {
+        fill(uneven);
+        good = sum_all(ctx, (pace){ .mode = run == 2 ? TC_BLOCK : TC_POLL, .dawdle = run > 0,
+                                    .seed = (uint64_t)tc_unix_ms() }) && good;
+        hash[run] = hash_buckets();
+    }
+    memcpy(first, hash, sizeof first);
+    good = tc_comm_bcast(comm, first, sizeof first, 0) == TC_OK && good;
+    tap_ok_all(good && memcmp(first, hash, sizeof hash) == 0, "%s: the same bits on all ranks",
+               tc_allreduce_choices(ctx));
+    tap_ok_all(hash[0] == hash[1] && hash[0] == hash[2], "and in any timing");
+    tc_allreduce_destroy(ctx);
+}
+
+/* The documented order: own value, then child 0 with all below it, then child 1, … */
+static float tree_sum(int place, int shift, int arity, int b, int64_t i)
+{
+    float sum = uneven((place + shift) % size, b, i);
+
+    for (int j = 1; j <= arity && place * arity + j < size; j++)
+        sum += tree_sum(place * arity + j, shift, arity, b, i);
+    return sum;
+}
+
+static void test_order(tc_comm *comm, int colors, int arity)
+{
+    enum { COUNT = 1021, BUCKET = 4 };
+    const int64_t count = COUNT;
+    tc_allreduce_options options = { "multicolor", colors, arity, 256, 2 };
+    tc_allreduce *ctx = NULL;
+    int differ = 0, k = colors < size ? colors : size;
+
+    if (!tap_ok_all(tc_allreduce_create(comm, &options, 1, &count, &ctx) == TC_OK, "create"))
+        return;
+    float *x = bucket[BUCKET];
+    for (int64_t i = 0; i < COUNT; i++)
+        x[i] = uneven(rank, BUCKET, i);
+    tc_status status = tc_allreduce_run(ctx, 0, x);
+    for (int t = 0, i = 0; t < k; t++)
+        for (int end = i + COUNT / k + (t < COUNT % k); i < end; i++) {
+            float want = tree_sum(0, t * size / k, arity, BUCKET, i);
+            differ += memcmp(&want, &x[i], sizeof want) != 0;
+        }
+    tap_ok_all(status == TC_OK && differ == 0, "k=%d d=%d adds in the documented order", colors,
+               arity);
+    tc_allreduce_destroy(ctx);
+}
+
+/* A message from the next rank, outside the allreduce, as `extra`. */
+static void test_extra(tc_comm *comm, const char *algorithm)
+{
+    tc_allreduce_options options = { .algorithm = algorithm, .arity = -1 };
+    int next = (rank + 1) % size, previous = (rank + size - 1) % size, got = -1, done;
+    int extras = 0, buckets = 0;
+    tc_allreduce *ctx = NULL;
+    tc_request extra;
+    MPI_Request sent;
+    bool moved, good;
+
+    if (!tap_ok_all(tc_allreduce_create(comm, &options, N_BUCKETS, counts, &ctx) == TC_OK, "create"))
+        return;
+    MPI_Irecv(&got, 1, MPI_INT, next, 5, MPI_COMM_WORLD, &extra.mpi);
+    good = tc_allreduce_progress(ctx, TC_POLL, &extra, &done, &moved) == TC_OK &&
+           done == TC_NONE && !moved && extra.mpi != MPI_REQUEST_NULL;
+    tap_ok_all(good, "%s: POLL does not wait for extra", algorithm);
+    MPI_Isend(&rank, 1, MPI_INT, previous, 5, MPI_COMM_WORLD, &sent);
+    good = tc_allreduce_progress(ctx, TC_BLOCK, &extra, &done, &moved) == TC_OK;
+    tap_ok_all(good && done == TC_EXTRA && moved && got == next && extra.mpi == MPI_REQUEST_NULL,
+               "BLOCK waits for extra alone");
+    MPI_Wait(&sent, MPI_STATUS_IGNORE);
+
+    fill(whole);
+    MPI_Irecv(&got, 1, MPI_INT, next, 6, MPI_COMM_WORLD, &extra.mpi);
+    for (int b = 0; b < N_BUCKETS; b++)
+        good = tc_allreduce_start(ctx, b, bucket[b]) == TC_OK && good;
+    MPI_Isend(&rank, 1, MPI_INT, previous, 6, MPI_COMM_WORLD, &sent);
+    while (good && extras + buckets < N_BUCKETS + 1) {
+        good = tc_allreduce_progress(ctx, TC_BLOCK, &extra, &done, &moved) == TC_OK &&
+               done != TC_NONE;
+        extras += done == TC_EXTRA;
+        buckets += done >= 0;
+    }
+    MPI_Wait(&sent, MPI_STATUS_IGNORE);
+    tap_ok_all(good && extras == 1 && buckets == N_BUCKETS && sums_are_exact(),
+               "extra completes once among the buckets");
+    good = tc_allreduce_progress(ctx, TC_BLOCK, &extra, &done, &moved) == TC_OK;
+    tap_ok_all(good && done == TC_NONE, "a request that is no more is no extra");
+    tc_allreduce_destroy(ctx);
+}
+
+static void test_refused(tc_comm *comm, const char *what, tc_allreduce_options options, int n,
+                         int64_t count, const char *text)
+{
+    int64_t many[3] = { 8, count, 8 };
+    tc_allreduce *ctx = NULL;
+    tc_status status = tc_allreduce_create(comm, &options, n, many, &ctx);
+
+    tap_ok_all(status == TC_INVAL && ctx == NULL && strstr(tc_error_detail(), text) != NULL,
+               "refused: %s", what);
+}
+
+static void test_wrong_use(tc_comm *comm)
+{
+    tc_allreduce_options good = { "multicolor", 0, -1, 0, 0 }, bad = good;
+    int64_t same[1] = { 5 }, mine[1] = { 5 + (rank == size - 1) };
+    tc_allreduce *ctx = NULL;
+    tc_status status;
+
+    test_refused(comm, "an unknown algorithm", (tc_allreduce_options){ .algorithm = "magic" }, 2, 8,
+                 "multicolor, mpi");
+    test_refused(comm, "no algorithm", (tc_allreduce_options){ 0 }, 2, 8, "multicolor, mpi");
+    bad.colors = -1;
+    test_refused(comm, "negative colors", bad, 2, 8, "-1 colors");
+    bad = good;
+    bad.chunk = INT64_C(1) << 40;
+    test_refused(comm, "a chunk beyond MPI's counts", bad, 2, 8, "chunks of 1099511627776 bytes");
+    bad = good;
+    bad.window = -3;
+    test_refused(comm, "a negative window", bad, 2, 8, "window of -3");
+    test_refused(comm, "no bucket", good, 0, 8, "0 buckets");
+    test_refused(comm, "a negative count", good, 2, -8, "bucket 1 has -8 floats");
+
+    bad = good;
+    bad.algorithm = rank == size - 1 ? "magic" : "multicolor";
+    status = tc_allreduce_create(comm, &bad, 1, same, &ctx);
+    tap_ok_all(status == (rank == size - 1 ? TC_INVAL : TC_PEER) && ctx == NULL,
+               "one rank's failure fails all");
+    status = tc_allreduce_create(comm, &good, 1, mine, &ctx);
+    tap_ok_all(size == 1 || (status == TC_INVAL && ctx == NULL), "sizes that differ are refused");
+    if (size == 1)
+        tc_allreduce_destroy(ctx);
+
+    ctx = NULL;
+    status = tc_allreduce_create(comm, &good, 1, same, &ctx);
+    float x[5] = { 0 };
+    int done = TC_NONE;
+    tap_ok_all(status == TC_OK && tc_allreduce_start(ctx, 1, x) == TC_INVAL, "no such bucket");
+    status = tc_allreduce_start(ctx, 0, x);
+    tap_ok_all(status == TC_OK && tc_allreduce_start(ctx, 0, x) == TC_INVAL,
+               "a bucket in flight cannot be started");
+    status = tc_allreduce_progress(ctx, TC_BLOCK, NULL, &done, NULL);
+    tap_ok_all(status == TC_OK && done == 0 && tc_allreduce_start(ctx, 0, x) == TC_OK,
+               "until it has been reported");
+    while (done != TC_NONE && status == TC_OK)
+        status = tc_allreduce_progress(ctx, TC_BLOCK, NULL, &done, NULL);
+    tc_allreduce_destroy(ctx);
+    tc_allreduce_destroy(NULL);
+}
+
+static void test_many_buckets(tc_comm *comm)
+{
+    enum { MANY = 1 << 14 };
+    tc_allreduce_options options = { "multicolor", 2, -1, 0, 0 };
+    int64_t *many = calloc(MANY, sizeof *many);
+    tc_allreduce *ctx = NULL;
+
+    tc_status status = tc_allreduce_create(comm, &options, MANY, many, &ctx);
+    tap_ok_all(size == 1 ? status == TC_OK : status == TC_INVAL,
+               "more buckets times colors than tags are refused");
+    tc_allreduce_destroy(ctx);
+    free(many);
+}
+
+int main(int argc, char **argv)
+{
+    tc_comm *comm = NULL;
+    tc_status status = tc_comm_init(&argc, &argv, &comm);
+
+    for (int b = 0; b < N_BUCKETS && status == TC_OK; b++)
+        status = tc_alloc(counts[b], sizeof(float), "test bucket", &bucket[b]);
+    if (status != TC_OK)
+        return tc_exit(comm, status);
+    rank = tc_comm_rank(comm);
+    size = tc_comm_size(comm);
+    tap_ok_all(strcmp(tc_allreduce_name(0), "multicolor") == 0 &&
+                   strcmp(tc_allreduce_name(1), "mpi") == 0 && tc_allreduce_name(2) == NULL &&
+                   tc_allreduce_name(-1) == NULL,
+               "the names");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (LONG || size <= cases[i].most_ranks)
+            test_exact(comm, &cases[i]);
+        if (LONG || (i < 3 && (size <= 4 || i == 1)))
+            test_same_bits(comm, &cases[i]);
+    }
+    test_order(comm, 4, 2);
+    test_order(comm, 3, 4);
+    test_order(comm, 1, 1);
+    test_extra(comm, "multicolor");
+    test_extra(comm, "mpi");
+    test_wrong_use(comm);
+    test_many_buckets(comm);
+    for (int b = 0; b < N_BUCKETS; b++)
+        tc_free(bucket[b]);
+    return tap_done_all();
+}
