@@ -80,8 +80,8 @@ static tc_status build(tc_allreduce *ctx, const tc_allreduce_options *options, i
         status = tc_fail(TC_INVAL, "allreduce: %d buckets: at least 1 is needed", n);
     for (int b = 0; status == TC_OK && b < n; b++)
         if (count[b] < 0)
-            status = tc_fail(TC_INVAL, "allreduce: bucket %d has %lld floats", b,
-                             (long long)count[b]);
+            status =
+                tc_fail(TC_INVAL, "allreduce: bucket %d has %lld floats", b, (long long)count[b]);
     if (status != TC_OK)
         return status;
     ctx->n = n;

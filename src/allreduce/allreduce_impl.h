@@ -25,9 +25,9 @@ struct tc_allreduce {
     tc_comm *comm;
     tc_allreduce_options options; /* defaults filled in */
     int n;
-    int64_t *count;                         /* (n) floats of each bucket */
-    bool *in_flight;                        /* (n) started, not yet reported as done */
-    int *finished;                          /* (n) ring of buckets that are done, not yet reported */
+    int64_t *count;  /* (n) floats of each bucket */
+    bool *in_flight; /* (n) started, not yet reported as done */
+    int *finished;   /* (n) ring of buckets that are done, not yet reported */
     int n_in_flight, n_finished, next_finished;
     char choices[160];
 };

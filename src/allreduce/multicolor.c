@@ -1,13 +1,15 @@
 /*
  * `multicolor`: several trees at once, each for its part of the vector (Kumar et al. 2017).
  *
- * Color t of k is a d-ary heap over the ranks, rotated by floor(t*n/k), so that the roots, and as far
- * as n allows the inner nodes, are different ranks.  Part t of a bucket goes up tree t and comes down
- * again in chunks; a chunk comes down as soon as the root has it, while later ones still go up.
+ * Color t of k is a d-ary heap over the ranks, rotated by floor(t*n/k), so that the roots, and as
+ * far as n allows the inner nodes, are different ranks.  Part t of a bucket goes up tree t and
+ * comes down again in chunks; a chunk comes down as soon as the root has it, while later ones still
+ * go up.
  *
  * One bucket's part in one tree is a lane.  A lane has links: up to the parent, down from it, and
- * from and to each child.  A link carries the chunks 0, 1, 2, … in order; those in flight occupy the
- * window's slots, chunk c slot c % window.  Everything a link may do follows from a few counters:
+ * from and to each child.  A link carries the chunks 0, 1, 2, … in order; those in flight occupy
+ * the window's slots, chunk c slot c % window.  Everything a link may do follows from a few
+ * counters:
  *
  *   from child j   into the scratch slot, once the chunk before it in the slot has been added
  *   add            chunk c of child j after chunk c of child j-1: a fixed order of sums
@@ -56,12 +58,12 @@ typedef struct {
     int64_t chunk; /* floats */
     int k, n_lanes, n_slots;
     MPI_Comm comm;
-    tree *tree;       /* (k) */
-    lane *lane;       /* (n, k): lane of color t of bucket b is b*k + t */
-    int *lanes_left;  /* (n) unfinished lanes of each bucket */
-    int *lane_of;     /* (n_slots) */
-    bool *busy;       /* (n_slots) the slot's transfer has not completed */
-    int *sums;        /* (n_lanes) ring of lanes that have a chunk to add */
+    tree *tree;      /* (k) */
+    lane *lane;      /* (n, k): lane of color t of bucket b is b*k + t */
+    int *lanes_left; /* (n) unfinished lanes of each bucket */
+    int *lane_of;    /* (n_slots) */
+    bool *busy;      /* (n_slots) the slot's transfer has not completed */
+    int *sums;       /* (n_lanes) ring of lanes that have a chunk to add */
     int next_sum, n_sums;
     /* The transfers in flight, without gaps, and room for the caller's request at the end. */
     MPI_Request *request; /* (n_slots + 1) */
@@ -86,7 +88,7 @@ static int64_t chunk_count(const multicolor *m, const lane *l, int64_t c)
     return smaller(m->chunk, l->count - c * m->chunk);
 }
 
-/* --- The plan ---------------------------------------------------------------------------------- */
+/* --- The plan ------------------------------------------------------------------------ */
 
 /* Take the tree of color t as this rank sees it. */
 static void plan_tree(multicolor *m, const tc_allreduce *ctx, int t)
@@ -161,8 +163,10 @@ static tc_status plan(multicolor *m, tc_allreduce *ctx)
             plan_lane(m, &m->lane[i], &slots, &scratch);
         }
         if (slots >= INT_MAX)
-            return tc_fail(TC_INVAL, "allreduce: %lld messages in flight: use larger chunks or a "
-                           "smaller window", (long long)slots);
+            return tc_fail(TC_INVAL,
+                           "allreduce: %lld messages in flight: use larger chunks or a "
+                           "smaller window",
+                           (long long)slots);
         m->n_slots = (int)slots;
         plan_slots(m, ctx->n);
         if (pass == 0)
@@ -185,8 +189,10 @@ static tc_status multicolor_create(tc_allreduce *ctx)
     int k = ctx->options.colors;
 
     if ((int64_t)ctx->n * k > MAX_TAGS)
-        return tc_fail(TC_INVAL, "allreduce: %d buckets of %d colors are more than %d: use fewer "
-                       "colors or larger buckets", ctx->n, k, MAX_TAGS);
+        return tc_fail(TC_INVAL,
+                       "allreduce: %d buckets of %d colors are more than %d: use fewer "
+                       "colors or larger buckets",
+                       ctx->n, k, MAX_TAGS);
     tc_status status = tc_alloc(1, sizeof *m, "multicolor plan", &m);
     if (status != TC_OK)
         return status;
@@ -212,7 +218,7 @@ static void multicolor_destroy(tc_allreduce *ctx)
     tc_free(m);
 }
 
-/* --- Transfers --------------------------------------------------------------------------------- */
+/* --- Transfers ----------------------------------------------------------------------- */
 
 /* Chunks of this lane in which the sum over this rank and all below it is complete. */
 static int64_t summed(const lane *l)
@@ -239,7 +245,7 @@ static int64_t allowed(const lane *l, int link)
         ready = l->link[UP].done;
     } else if (from_child) {
         ready = l->chunks;
-        window_from = l->added[(link - FIRST_CHILD) / 2]; /* a slot's floats are needed until then */
+        window_from = l->added[(link - FIRST_CHILD) / 2]; /* till then the slot is needed */
     } else {
         ready = arrived_final(l);
     }
@@ -331,7 +337,7 @@ static tc_status complete(tc_allreduce *ctx, multicolor *m, int slot)
     return status;
 }
 
-/* --- Sums -------------------------------------------------------------------------------------- */
+/* --- Sums ---------------------------------------------------------------------------- */
 
 static void add(float *restrict sum, const float *restrict term, int64_t count)
 {
@@ -362,7 +368,7 @@ static tc_status take_sum(multicolor *m)
     return pump(m, l);
 }
 
-/* --- Progress ---------------------------------------------------------------------------------- */
+/* --- Progress ------------------------------------------------------------------------ */
 
 #ifdef SMPI_H /* in a simulation every look costs simulated time, and Waitany sees as much */
 enum { LOOKS_ARE_FREE = 0 };

@@ -30,8 +30,8 @@ static tc_status find_hosts(tc_comm *comm)
     TC_TRY_MPI(MPI_Get_processor_name(comm->host, &length));
     comm->host[length] = '\0';
 #ifdef MPI_COMM_TYPE_SHARED
-    TC_TRY_MPI(MPI_Comm_split_type(comm->mpi, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL,
-                                   &local));
+    TC_TRY_MPI(
+        MPI_Comm_split_type(comm->mpi, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &local));
 #else /* every rank counts as a host of its own */
     TC_TRY_MPI(MPI_Comm_split(comm->mpi, comm->rank, 0, &local));
 #endif

@@ -5,8 +5,8 @@
 
 struct tc_comm {
     MPI_Comm mpi;
-    MPI_Comm exit;    /* the world only: nothing but tc_exit() ever waits in it */
-    tc_comm *world;   /* itself, for the world */
+    MPI_Comm exit;  /* the world only: nothing but tc_exit() ever waits in it */
+    tc_comm *world; /* itself, for the world */
     int rank, size;
     int local_rank, local_size, host_count;
     char host[MPI_MAX_PROCESSOR_NAME + 1];

@@ -10,16 +10,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define DEADLINE 5.0 /* seconds the slowest rank may trail an orderly exit */
-#define GRACE    1.0 /* seconds more until other ranks speak in rank 0's place */
-#define TAG_HERE 1   /* "I came to the end", between rank 0 and each other rank */
+#define DEADLINE    5.0 /* seconds the slowest rank may trail an orderly exit */
+#define GRACE       1.0 /* seconds more until other ranks speak in rank 0's place */
+#define TAG_HERE    1   /* "I came to the end", between rank 0 and each other rank */
 #define FIRST_PAUSE 50
 #define LAST_PAUSE  5000 /* microseconds between two looks at the barrier */
 
 /*
- * A rank that waits in tc_exit() cannot ask one that is writing a checkpoint how far it is.  But all
- * ranks declare the same phases at the same points, so its own declarations tell it what the slowest
- * rank may still be doing: everything declared since the last collective that all came through.
+ * A rank that waits in tc_exit() cannot ask one that is writing a checkpoint how far it is.  But
+ * all ranks declare the same phases at the same points, so its own declarations tell it what the
+ * slowest rank may still be doing: everything declared since the last collective that all came
+ * through.
  */
 void tc_comm_phase(tc_comm *comm, const char *name, double seconds)
 {
@@ -94,11 +95,14 @@ static void report_missing(tc_comm *comm, double waited)
         }
     if (comm->rank != 0)
         snprintf(list, sizeof list, "%s", is_here(comm, 0) ? " other than 0" : " 0");
-    tc_log(TC_LOG_ERROR, "exit", "rank%s%s did not come to the end within %.1f s (last phase: %s); "
-           "the job is ended", missing > 1 ? "s" : "", list, waited, comm->phase);
+    tc_log(TC_LOG_ERROR, "exit",
+           "rank%s%s did not come to the end within %.1f s (last phase: %s); "
+           "the job is ended",
+           missing > 1 ? "s" : "", list, waited, comm->phase);
 }
 
-/* Wait for all ranks, at most until the deadline.  Sleeps in between: another rank may need the core. */
+/* Wait for all ranks, at most until the deadline.  Sleeps in between: another rank may need the
+ * core. */
 static bool all_came(tc_comm *comm)
 {
     double start = tc_now();

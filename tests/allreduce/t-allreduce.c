@@ -13,7 +13,7 @@
 #include <string.h>
 
 #ifndef LONG
-# define LONG 0 /* 1: all combinations, for any number of ranks */
+#define LONG 0 /* 1: all combinations, for any number of ranks */
 #endif
 
 enum { N_BUCKETS = 9, ALL_RANKS = INT_MAX };
@@ -26,13 +26,13 @@ typedef struct {
 
 static const test_case cases[] = {
     { ALL_RANKS, { "mpi", 0, 0, 0, 0 } },
-    { ALL_RANKS, { "multicolor", 0, -1, 0, 0 } },            /* the defaults */
-    { ALL_RANKS, { "multicolor", INT_MAX, 0, 16384, 2 } },   /* stars */
+    { ALL_RANKS, { "multicolor", 0, -1, 0, 0 } },          /* the defaults */
+    { ALL_RANKS, { "multicolor", INT_MAX, 0, 16384, 2 } }, /* stars */
     { ALL_RANKS, { "multicolor", 4, 2, 4096, 3 } },
-    { 4, { "multicolor", 1, 1, 10000, 4 } },                 /* one chain */
+    { 4, { "multicolor", 1, 1, 10000, 4 } }, /* one chain */
     { 4, { "multicolor", 3, 2, 4096, 1 } },
-    { 4, { "multicolor", 2, 0, 100000000, 4 } },             /* a chunk larger than any bucket */
-    { 4, { "multicolor", INT_MAX, 3, 2044, 1000000 } },      /* a window larger than any lane */
+    { 4, { "multicolor", 2, 0, 100000000, 4 } },        /* a chunk larger than any bucket */
+    { 4, { "multicolor", INT_MAX, 3, 2044, 1000000 } }, /* a window larger than any lane */
     { 3, { "multicolor", 2, 2, 1020, 7 } },
     { 0, { "multicolor", 1, 4, 512, 2 } },
     { 0, { "multicolor", INT_MAX, 1, 8192, 5 } },
@@ -169,8 +169,10 @@ static void test_same_bits(tc_comm *comm, const test_case *c)
         return;
     for (int run = 0; run < 3; run++) {
         fill(uneven);
-        good = sum_all(ctx, (pace){ .mode = run == 2 ? TC_BLOCK : TC_POLL, .dawdle = run > 0,
-                                    .seed = (uint64_t)tc_unix_ms() }) && good;
+        good = sum_all(ctx, (pace){ .mode = run == 2 ? TC_BLOCK : TC_POLL,
+                                    .dawdle = run > 0,
+                                    .seed = (uint64_t)tc_unix_ms() }) &&
+               good;
         hash[run] = hash_buckets();
     }
     memcpy(first, hash, sizeof first);
@@ -226,11 +228,12 @@ static void test_extra(tc_comm *comm, const char *algorithm)
     MPI_Request sent;
     bool moved, good;
 
-    if (!tap_ok_all(tc_allreduce_create(comm, &options, N_BUCKETS, counts, &ctx) == TC_OK, "create"))
+    if (!tap_ok_all(tc_allreduce_create(comm, &options, N_BUCKETS, counts, &ctx) == TC_OK,
+                    "create"))
         return;
     MPI_Irecv(&got, 1, MPI_INT, next, 5, MPI_COMM_WORLD, &extra.mpi);
-    good = tc_allreduce_progress(ctx, TC_POLL, &extra, &done, &moved) == TC_OK &&
-           done == TC_NONE && !moved && extra.mpi != MPI_REQUEST_NULL;
+    good = tc_allreduce_progress(ctx, TC_POLL, &extra, &done, &moved) == TC_OK && done == TC_NONE &&
+           !moved && extra.mpi != MPI_REQUEST_NULL;
     tap_ok_all(good, "%s: POLL does not wait for extra", algorithm);
     MPI_Isend(&rank, 1, MPI_INT, previous, 5, MPI_COMM_WORLD, &sent);
     good = tc_allreduce_progress(ctx, TC_BLOCK, &extra, &done, &moved) == TC_OK;
@@ -244,8 +247,8 @@ static void test_extra(tc_comm *comm, const char *algorithm)
         good = tc_allreduce_start(ctx, b, bucket[b]) == TC_OK && good;
     MPI_Isend(&rank, 1, MPI_INT, previous, 6, MPI_COMM_WORLD, &sent);
     while (good && extras + buckets < N_BUCKETS + 1) {
-        good = tc_allreduce_progress(ctx, TC_BLOCK, &extra, &done, &moved) == TC_OK &&
-               done != TC_NONE;
+        good =
+            tc_allreduce_progress(ctx, TC_BLOCK, &extra, &done, &moved) == TC_OK && done != TC_NONE;
         extras += done == TC_EXTRA;
         buckets += done >= 0;
     }
