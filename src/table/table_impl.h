@@ -5,8 +5,8 @@
  *
  * Every device has one worker thread, which makes all calls on it (dev/backend.h).  The main thread
  * posts a job to some workers and waits until they have ended it; the arguments lie in table->call,
- * the results in the worker.  One mutex guards the mailboxes and the state of the step: a step takes
- * it a few dozen times, so that nothing finer is worth its risk.
+ * the results in the worker.  One mutex guards the mailboxes and the state of the step: a step
+ * takes it a few dozen times, so that nothing finer is worth its risk.
  */
 #include "table/table.h"
 
