@@ -1,1 +1,2 @@
 EXTRA_DIST += doc/INTERFACES
+dist_man_MANS += doc/tricolor-draw.1

@@ -32,5 +32,6 @@ include tests/nn/local.mk
 include tests/dev/local.mk
 include tests/table/local.mk
 include tests/train/local.mk
+include tests/draw/local.mk
 include tests/report/local.mk
 include tests/tree/local.mk
