@@ -1,8 +1,8 @@
 /* tricolor-draw: the demo's picture set, drawn; the same everywhere for a seed. */
 #include <config.h>
 
-#include "scene.h"
-#include "shapes.h"
+#include "data-prep/scene.h"
+#include "data-prep/shapes.h"
 
 #include "base/log.h"
 
@@ -20,8 +20,8 @@
 #define QUALITY      92
 #define MAX_PICTURES 100000000
 #define MAX_THREADS  1024
-#define VAL_IDS      ((uint64_t)1 << 32) /* validation pictures: a range apart, whatever --train says \
-                                          */
+/* Validation pictures have numbers of their own, whatever --train says. */
+#define VAL_IDS ((uint64_t)1 << 32)
 
 typedef struct {
     const char *dir;

@@ -1,13 +1,13 @@
 #include <config.h>
 
-#include "scene.h"
-#include "shapes.h"
+#include "data-prep/scene.h"
+#include "data-prep/shapes.h"
 
 #include "base/rng.h"
 
 #include <math.h>
 
-#define SAMPLES 3 /* a pixel is the mean of SAMPLES x SAMPLES points */
+#define SAMPLES     3 /* a pixel is the mean of SAMPLES x SAMPLES points */
 #define WAVES       3 /* plane waves in the background's texture */
 #define MAX_CLUTTER 4
 #define CONTRAST    0.45 /* least distance of figure and ground, where black to white is 1.73 */

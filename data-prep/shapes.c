@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include "shapes.h"
+#include "data-prep/shapes.h"
 
 #include <math.h>
 

@@ -17,7 +17,7 @@ sees() {
     dev) echo "dev base nn" ;;
     table) echo "table base dev nn loader allreduce" ;;
     train|app) echo "base image shard comm allreduce store loader nn dev table train report app" ;;
-    data-prep) echo "base image shard" ;;
+    data-prep) echo "data-prep base image shard" ;;
     *) echo "" ;;
   esac
 }
