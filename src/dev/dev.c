@@ -10,18 +10,14 @@
 #ifdef TC_BACKEND_ONEDNN
 extern const tc_backend tc_backend_onednn;
 #endif
-#ifdef TC_BACKEND_REF
 extern const tc_backend tc_backend_ref;
-#endif
 
 /* The backends of this build, the fastest first. */
 static const tc_backend *const backends[] = {
 #ifdef TC_BACKEND_ONEDNN
     &tc_backend_onednn,
 #endif
-#ifdef TC_BACKEND_REF
     &tc_backend_ref,
-#endif
     NULL
 };
 

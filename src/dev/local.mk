@@ -1,4 +1,18 @@
-# A backend adds, here, its sources and -DTC_BACKEND_X, which puts it into dev.c's list.
+# An optional backend adds, here, its sources and -DTC_BACKEND_X, which puts it into dev.c's list.
 noinst_LTLIBRARIES += libtc_dev.la
 libtc_dev_la_SOURCES = src/dev/backend.h src/dev/dev.c src/dev/dev.h
 libtc_dev_la_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)
+
+# ref: the sources in ref_step are compiled twice, for float and for double.  (Not -O3: the user's
+# -O2 comes later and would win.)
+ref_fast = -ftree-vectorize -fvect-cost-model=dynamic
+libtc_dev_la_SOURCES += src/dev/ref/ref.c src/dev/ref/plan.c src/dev/ref/engine.h
+ref_step = src/dev/ref/step.c src/dev/ref/compile.c src/dev/ref/conv.c src/dev/ref/norm.c \
+	src/dev/ref/pool.c src/dev/ref/point.c src/dev/ref/loss.c src/dev/ref/step.h
+noinst_LTLIBRARIES += libtc_ref_f32.la libtc_ref_f64.la
+libtricolor_la_LIBADD += libtc_ref_f32.la libtc_ref_f64.la
+libtc_ref_f32_la_SOURCES = $(ref_step)
+libtc_ref_f32_la_CFLAGS = $(AM_CFLAGS) $(ref_fast)
+libtc_ref_f64_la_SOURCES = $(ref_step)
+libtc_ref_f64_la_CPPFLAGS = $(AM_CPPFLAGS) -DREF_DOUBLE=1
+libtc_ref_f64_la_CFLAGS = $(AM_CFLAGS) $(ref_fast)
