@@ -17,8 +17,7 @@ static const tc_backend *const backends[] = {
 #ifdef TC_BACKEND_ONEDNN
     &tc_backend_onednn,
 #endif
-    &tc_backend_ref,
-    NULL
+    &tc_backend_ref, NULL
 };
 
 /* Names that some build knows, so that "not built in" and "unknown" are told apart. */

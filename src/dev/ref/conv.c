@@ -34,6 +34,7 @@ static inline __attribute__((always_inline)) void kernel_4x4(int64_t n, const re
     real *restrict c0 = c, *restrict c1 = c + c_row, *restrict c2 = c + 2 * c_row,
                    *restrict c3 = c + 3 * c_row;
 
+#pragma GCC ivdep
     for (int64_t j = 0; j < n; j++) {
         real x0 = b0[j], x1 = b1[j], x2 = b2[j], x3 = b3[j];
         c0[j] += a[0][0] * x0 + a[0][1] * x1 + a[0][2] * x2 + a[0][3] * x3;
@@ -47,6 +48,7 @@ static inline __attribute__((always_inline)) void kernel_4x4(int64_t n, const re
 static inline __attribute__((always_inline)) void
 kernel_1x1(int64_t n, real a, const real *restrict b, real *restrict c)
 {
+#pragma GCC ivdep
     for (int64_t j = 0; j < n; j++)
         c[j] += a * b[j];
 }

@@ -5,8 +5,9 @@
 
 #include <math.h>
 
-#define LANES 8 /* partial sums, so that the compiler may use vectors without changing the order \
-                 */
+#define LANES                                                                          \
+    8 /* partial sums, so that the compiler may use vectors without changing the order \
+       */
 
 /* Shape of one BN: n pictures of `places` values in each of c channels. */
 typedef struct {

@@ -130,8 +130,8 @@ static void seed(tc_step *step, int i, origin from)
         return;
     if (!from.dlogits)
         REF(cross_entropy)
-        (step->count, classes, ref_in(step, i, 0), step->slot[step->current].labels,
-         from.scale * node->loss_weight, step->dlogits, NULL);
+    (step->count, classes, ref_in(step, i, 0), step->slot[step->current].labels,
+     from.scale * node->loss_weight, step->dlogits, NULL);
     raise_grad(step, node->in[0]);
     for (int64_t p = 0; p < step->count * classes; p++)
         grad[p] += step->dlogits[p];
