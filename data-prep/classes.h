@@ -1,0 +1,43 @@
+#ifndef TC_PACK_CLASSES_H
+#define TC_PACK_CLASSES_H
+/**
+ * @file classes.h
+ * The classes met while packing, and the names of all records.
+ *
+ * Classes get provisional numbers as they come; when all are known, tc_classes_order() gives the
+ * final ones: bytewise order of the names, or that of a given class map.  Used by: create.
+ */
+#include "base/status.h"
+#include "shard/dataset.h"
+#include <stdbool.h>
+
+typedef struct tc_classes tc_classes;
+
+/** @param fixed  Class map that must be kept (of the train set); NULL: a free one. */
+tc_status tc_classes_create(const tc_dataset *fixed, tc_classes **classes_p);
+void tc_classes_destroy(tc_classes *classes); /* NULL accepted */
+
+/**
+ * Find or add a class; @p name is its first @p length bytes.
+ * @retval TC_FORMAT  too long, not UTF-8, or not in the fixed class map.
+ */
+tc_status tc_classes_find(tc_classes *classes, const char *name, size_t length, int32_t *class_p);
+
+/** Note a picture met in a class (also one that is rejected or held out later).  Returns how many
+ *  were met in it before. */
+uint64_t tc_classes_meet(tc_classes *classes, int32_t c);
+
+/** Note a record's name.  @retval TC_FORMAT  met before. */
+tc_status tc_classes_take_name(tc_classes *classes, const char *name);
+
+/**
+ * Put the classes in order.
+ *
+ * @param[out] map_p  Provisional to final number, of *met_p entries; the classes' own.
+ * @param[out] list_p The classes in order; the caller's, tc_free().
+ * @retval TC_FORMAT  no class at all; a class folder without a picture, by name.
+ */
+tc_status tc_classes_order(tc_classes *classes, const int32_t **map_p, int64_t *met_p,
+                           tc_class **list_p, int64_t *n_p);
+
+#endif

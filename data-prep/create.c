@@ -1,0 +1,359 @@
+#include <config.h>
+
+#include "data-prep/classes.h"
+#include "data-prep/commands.h"
+#include "data-prep/folder.h"
+#include "data-prep/pipeline.h"
+#include "data-prep/source.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "shard/dataset.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One run of create. */
+typedef struct {
+    const tc_create_options *options;
+    tc_dataset *dataset; /* as it will be written */
+    tc_dataset *fixed;   /* whose class map is kept; NULL: a free one */
+    int lock;            /* on the folder; -1: none */
+    tc_classes *classes;
+    tc_shard_writer **writers;
+    tc_pipeline *pipeline;
+    FILE *rejects; /* rejected.tsv, from the first one on */
+    const char *source;
+    uint64_t records, rejected, recoded;
+    double started;
+} creation;
+
+static tc_status start_rejects(creation *c)
+{
+    char path[sizeof c->dataset->path + 32];
+
+    snprintf(path, sizeof path, "%s/rejected.tsv", c->dataset->path);
+    c->rejects = fopen(path, "we");
+    if (c->rejects == NULL)
+        return tc_fail(TC_IO, "%s: cannot create: %s", path, strerror(errno));
+    fputs("source\tmember\twhy\n", c->rejects);
+    return TC_OK;
+}
+
+/* A field of rejected.tsv: what would break its lines is shown as "?". */
+static void put_field(FILE *file, const char *text, char end)
+{
+    for (; *text != '\0'; text++)
+        putc((unsigned char)*text < 0x20 ? '?' : *text, file);
+    putc(end, file);
+}
+
+/* Something in the source that is no sound picture: name it, or leave it out and note it. */
+static tc_status reject(creation *c, const char *member, const char *why)
+{
+    if (!c->options->skip)
+        return tc_fail(TC_FORMAT,
+                       "%s: %s: %s; remove it, or leave out such files with --on-error skip",
+                       c->source, member, why);
+    tc_status status = c->rejects == NULL ? start_rejects(c) : TC_OK;
+    if (status != TC_OK)
+        return status;
+    put_field(c->rejects, c->source, '\t');
+    put_field(c->rejects, member, '\t');
+    put_field(c->rejects, why, '\n');
+    c->rejected++;
+    return TC_OK;
+}
+
+static void show_progress(const creation *c, bool done)
+{
+    double seconds = tc_now() - c->started;
+
+    if (done || seconds > 1.0) /* a rate of less says nothing */
+        tc_progress(done, "pack: %s: %" PRIu64 " records, %.0f/s%s", c->dataset->split, c->records,
+                    seconds > 0 ? (double)c->records / seconds : 0.0, done ? ", done" : "");
+}
+
+/* Record i goes to shard hash(seed, i) mod S and is appended there in input order. */
+static tc_status store_record(void *context, const tc_packed *packed)
+{
+    creation *c = context;
+
+    if (packed->status == TC_FORMAT)
+        return reject(c, packed->member, packed->why);
+    if (packed->status != TC_OK)
+        return tc_fail(packed->status, "%s: %s: %s", c->source, packed->member, packed->why);
+    tc_rng rng = tc_rng_make(c->options->seed, TC_STREAM_SHARD, c->records, 0);
+    tc_shard_writer *writer = c->writers[tc_rng_below(&rng, c->options->shards)];
+    tc_shard_entry entry = { .label = packed->label,
+                             .width = packed->width,
+                             .height = packed->height,
+                             .name = packed->name };
+    tc_status status = tc_shard_append(writer, &entry, packed->data, packed->bytes);
+    if (status != TC_OK)
+        return status;
+    c->records++;
+    c->recoded += packed->recoded;
+    show_progress(c, false);
+    return TC_OK;
+}
+
+/* Put the source before the text of a failure that does not know it. */
+static tc_status in_source(const creation *c, tc_status status)
+{
+    return status == TC_OK ? status : tc_fail(status, "%s: %s", c->source, tc_error_detail());
+}
+
+/* Take one item of the source. */
+static tc_status take(creation *c, const tc_source_item *item)
+{
+    int64_t hold = c->options->hold_out;
+    int32_t label = 0;
+
+    if (item->kind == TC_ITEM_FOREIGN)
+        return reject(c, item->member, item->why);
+    tc_status status = tc_classes_find(c->classes, item->name, strcspn(item->name, "/"), &label);
+    if (status != TC_OK || item->kind == TC_ITEM_CLASS)
+        return in_source(c, status);
+    uint64_t before = tc_classes_meet(c->classes, label);
+    bool held = hold > 0 && (before + 1) % (uint64_t)hold == 0;
+    if (hold > 0 && held != (strcmp(c->options->split, "val") == 0))
+        return TC_OK;
+    status = tc_classes_take_name(c->classes, item->name);
+    if (status != TC_OK)
+        return in_source(c, status);
+    return tc_pipeline_put(c->pipeline, item->name, item->member, label, item->file, item->data);
+}
+
+/* One source through the pipeline. */
+static tc_status feed(creation *c, const char *path)
+{
+    /* What is held out for val comes from the training pictures. */
+    const char *split = c->options->hold_out > 0 ? "train" : c->options->split;
+    tc_source_options options = { .source = path, .prefix = c->options->prefix, .split = split };
+    tc_source *source = NULL;
+    bool end = false;
+
+    c->source = path;
+    tc_status status = tc_source_open(&options, &source);
+    while (status == TC_OK && !end) {
+        tc_source_item item;
+        status = tc_source_next(source, &item, &end);
+        if (status == TC_OK && !end)
+            status = take(c, &item);
+    }
+    /* Before the next source, so that a message names the right one. */
+    if (status == TC_OK)
+        status = tc_pipeline_drain(c->pipeline);
+    tc_source_close(source);
+    return status;
+}
+
+/* Read the class map that has to be kept: --classes-from, or that of DIR/train for val. */
+static tc_status read_fixed(creation *c)
+{
+    const tc_create_options *o = c->options;
+    char dir[PATH_MAX], mark[PATH_MAX + 32];
+    const char *split = "train";
+
+    if (o->classes_from == NULL) {
+        snprintf(mark, sizeof mark, "%s/train/dataset.json", o->out);
+        if (strcmp(o->split, "train") == 0 || access(mark, F_OK) != 0)
+            return TC_OK;
+        return tc_dataset_read(o->out, "train", &c->fixed);
+    }
+    int length = snprintf(dir, sizeof dir, "%s", o->classes_from);
+    if (length >= (int)sizeof dir)
+        return tc_fail(TC_INVAL, "%.100s…: the path is too long", o->classes_from);
+    while (length > 1 && dir[length - 1] == '/')
+        dir[--length] = '\0';
+    char *slash = strrchr(dir, '/');
+    const char *last = slash == NULL ? dir : slash + 1;
+    if (strcmp(last, "train") == 0 || strcmp(last, "val") == 0) {
+        split = strcmp(last, "val") == 0 ? "val" : "train";
+        if (slash == NULL)
+            snprintf(dir, sizeof dir, ".");
+        else
+            *slash = '\0';
+    }
+    return tc_dataset_read(dir, split, &c->fixed);
+}
+
+/* Make DIR/split ready, without touching a finished set that is there. */
+static tc_status prepare(creation *c)
+{
+    const tc_create_options *o = c->options;
+    tc_dataset *d = c->dataset;
+    char path[sizeof d->path + 32];
+
+    if (snprintf(d->path, sizeof d->path, "%s/%s", o->out, o->split) >= (int)sizeof d->path)
+        return tc_fail(TC_INVAL, "%.100s…: the path is too long", o->out);
+    snprintf(d->split, sizeof d->split, "%s", o->split);
+    d->n_shards = o->shards;
+    d->seed = o->seed;
+    if (o->recode.keep)
+        snprintf(d->encoding, sizeof d->encoding, "kept");
+    else
+        snprintf(d->encoding, sizeof d->encoding,
+                 "jpeg q%d 4:2:0, shorter side at most %lld; smaller baseline pictures kept",
+                 o->recode.quality, (long long)o->recode.shorter);
+    for (int i = 0; i < o->n_sources; i++)
+        if (access(o->sources[i], R_OK) != 0)
+            return tc_fail(TC_IO, "%s: cannot open: %s", o->sources[i], strerror(errno));
+    snprintf(path, sizeof path, "%s/dataset.json", d->path);
+    if (!o->force && access(path, F_OK) == 0)
+        return tc_fail(TC_IO, "%s: there is a finished set already; replace it with --force",
+                       d->path);
+    tc_status status = read_fixed(c);
+    if (status == TC_OK)
+        status = tc_make_folders(d->path);
+    if (status == TC_OK)
+        status = tc_folder_claim(d->path, &c->lock);
+    if (status != TC_OK)
+        return status;
+    snprintf(path, sizeof path, "%s/rejected.tsv", d->path);
+    unlink(path); /* of an earlier run */
+    snprintf(path, sizeof path, "%s/files", d->path);
+    if (access(path, F_OK) == 0)
+        tc_log(TC_LOG_WARN, "pack", "%s was extracted from an earlier set; extract it again", path);
+    return TC_OK;
+}
+
+static tc_status open_writers(creation *c)
+{
+    char path[sizeof c->dataset->path + 32];
+
+    tc_status status =
+        tc_alloc(c->options->shards, sizeof(tc_shard_writer *), "writers", &c->writers);
+    for (uint32_t s = 0; status == TC_OK && s < c->options->shards; s++) {
+        snprintf(path, sizeof path, "%s/%05u.shard", c->dataset->path, s);
+        status = tc_shard_create(path, s, &c->writers[s]);
+    }
+    return status;
+}
+
+/* The other split, where it is packed, must have the same classes. */
+static tc_status compare_other(const creation *c)
+{
+    const char *other = strcmp(c->options->split, "train") == 0 ? "val" : "train";
+    char mark[PATH_MAX + 32];
+    tc_dataset *set = NULL;
+
+    snprintf(mark, sizeof mark, "%s/%s/dataset.json", c->options->out, other);
+    if (access(mark, F_OK) != 0)
+        return TC_OK;
+    tc_status status = tc_dataset_read(c->options->out, other, &set);
+    bool same = status == TC_OK && set->class_hash == c->dataset->class_hash;
+    if (!same && c->options->force && strcmp(other, "val") == 0) {
+        tc_log(TC_LOG_WARN, "pack", "%s/val has other classes than these: pack it again",
+               c->options->out);
+        status = TC_OK;
+    } else if (status == TC_OK && !same) {
+        status = tc_fail(TC_FORMAT,
+                         "%s/%s has other classes (%lld) than these (%lld); pack both splits from "
+                         "the same class folders, train first",
+                         c->options->out, other, (long long)set->n_classes,
+                         (long long)c->dataset->n_classes);
+    }
+    tc_dataset_free(set);
+    return status;
+}
+
+/* Everything is in: fix the labels, finish the shards, write the mark. */
+static tc_status finish(creation *c)
+{
+    tc_dataset *d = c->dataset;
+    const int32_t *map = NULL;
+    int64_t met = 0, empty = 0;
+
+    if (c->records == 0)
+        return tc_fail(TC_FORMAT, "%s: no pictures to pack%s%s", c->source,
+                       c->options->prefix != NULL ? " below " : " for this split",
+                       c->options->prefix != NULL ? c->options->prefix : "");
+    tc_status status = tc_classes_order(c->classes, &map, &met, &d->classes, &d->n_classes);
+    if (status != TC_OK)
+        return in_source(c, status);
+    d->class_hash = tc_class_hash(d->classes, d->n_classes);
+    status = compare_other(c);
+    for (uint32_t s = 0; status == TC_OK && s < d->n_shards; s++)
+        status = tc_shard_relabel(c->writers[s], map, met);
+    if (status == TC_OK) /* the moment from which an old set is gone */
+        status = tc_folder_clear(d->path, 0);
+    for (uint32_t s = 0; status == TC_OK && s < d->n_shards; s++) {
+        status = tc_shard_finish(c->writers[s]);
+        c->writers[s] = NULL;
+    }
+    if (status == TC_OK)
+        status = tc_dataset_scan(d);
+    for (int64_t i = 0; status == TC_OK && i < d->n_classes; i++)
+        empty += d->classes[i].count == 0;
+    if (empty > 0)
+        tc_log(TC_LOG_WARN, "pack", "%" PRId64 " of the %" PRId64 " classes have no picture in %s",
+               empty, d->n_classes, d->path);
+    if (c->rejects != NULL) {
+        if (fclose(c->rejects) != 0 && status == TC_OK)
+            status = tc_fail(TC_IO, "%s/rejected.tsv: cannot write: %s", d->path, strerror(errno));
+        c->rejects = NULL;
+    }
+    return status == TC_OK ? tc_dataset_write(d) : status;
+}
+
+static void print_summary(const creation *c)
+{
+    const tc_dataset *d = c->dataset;
+
+    printf("%s: %" PRIu64 " records in %" PRId64 " classes, %u shards, %.1f MB, "
+           "%" PRIu64 " encoded again, %" PRIu64 " rejected%s, %.1f s\n",
+           d->path, d->records, d->n_classes, d->n_shards, (double)d->bytes / 1e6, c->recoded,
+           c->rejected, c->rejected > 0 ? " (rejected.tsv)" : "", tc_now() - c->started);
+}
+
+static void end(creation *c)
+{
+    tc_pipeline_destroy(c->pipeline);
+    for (uint32_t s = 0; c->writers != NULL && s < c->options->shards; s++)
+        tc_shard_abandon(c->writers[s]);
+    tc_free(c->writers);
+    tc_classes_destroy(c->classes);
+    tc_dataset_free(c->fixed);
+    tc_dataset_free(c->dataset);
+    if (c->rejects != NULL)
+        fclose(c->rejects);
+    if (c->lock >= 0)
+        close(c->lock);
+}
+
+tc_status tc_pack_create(const tc_create_options *options)
+{
+    creation c = { .options = options, .lock = -1, .started = tc_now() };
+    tc_pipeline_options pipeline = {
+        .threads = options->threads, .recode = options->recode, .sink = store_record, .context = &c
+    };
+
+    tc_status status = tc_alloc(1, sizeof *c.dataset, "data set", &c.dataset);
+    if (status == TC_OK)
+        status = prepare(&c);
+    if (status == TC_OK)
+        status = tc_classes_create(c.fixed, &c.classes);
+    if (status == TC_OK)
+        status = open_writers(&c);
+    if (status == TC_OK)
+        status = tc_pipeline_create(&pipeline, &c.pipeline);
+    for (int i = 0; status == TC_OK && i < options->n_sources; i++)
+        status = feed(&c, options->sources[i]);
+    if (status == TC_OK)
+        status = finish(&c);
+    if (status == TC_OK) {
+        show_progress(&c, true);
+        print_summary(&c);
+    }
+    end(&c);
+    return status;
+}

@@ -1,0 +1,22 @@
+#ifndef TC_PACK_FOLDER_H
+#define TC_PACK_FOLDER_H
+/**
+ * @file folder.h
+ * The folder of a split while it is written.  Used by: create, extract.
+ */
+#include "base/status.h"
+#include <stdint.h>
+
+/** Make a folder and those above it.  @retval TC_IO */
+tc_status tc_make_folders(const char *path);
+
+/**
+ * Lock the folder of a split against a second packer and remove what an interrupted one left
+ * under temporary names.  *lock_p is closed by the caller.  @retval TC_IO  locked; unreadable.
+ */
+tc_status tc_folder_claim(const char *path, int *lock_p);
+
+/** Remove the mark of a finished set, then the shards from number @p from on. */
+tc_status tc_folder_clear(const char *path, uint32_t from);
+
+#endif

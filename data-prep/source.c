@@ -1,0 +1,282 @@
+#include <config.h>
+
+#include "data-prep/source.h"
+
+#include "data-prep/walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WAITING_MAX ((size_t)64 << 20) /* bytes of names kept before the first JPEG is met */
+
+struct tc_source {
+    tc_source_options options;
+    tc_walk *walk;
+    bool decided;
+    char *prefix[2];    /* what is packed lies below one of them, "" or "a/b/" */
+    int prefixes, used; /* used: the one met, -1 before */
+    /* Members met before the first JPEG: a letter for their kind, the name, NUL. */
+    tc_buffer waiting;
+    size_t replayed;
+    tc_walk_entry held; /* the JPEG that decided */
+    bool holding, done;
+    tc_buffer data;
+};
+
+tc_status tc_source_open(const tc_source_options *options, tc_source **source_p)
+{
+    tc_source *source = NULL;
+
+    tc_status status = tc_alloc(1, sizeof *source, "source", &source);
+    if (status != TC_OK)
+        return status;
+    source->options = *options;
+    source->used = -1;
+    status = tc_walk_open(options->source, &source->walk);
+    if (status == TC_OK && options->prefix != NULL) {
+        int length = (int)strlen(options->prefix);
+        while (length > 0 && options->prefix[length - 1] == '/')
+            length--;
+        if (asprintf(&source->prefix[0], "%.*s%s", length, options->prefix, length ? "/" : "") < 0)
+            source->prefix[0] = NULL;
+        source->prefixes = 1;
+        source->decided = true;
+        if (source->prefix[0] == NULL)
+            status = tc_fail(TC_NOMEM, "%s: no memory for a prefix", options->source);
+    }
+    if (status != TC_OK) {
+        tc_source_close(source);
+        return status;
+    }
+    *source_p = source;
+    return TC_OK;
+}
+
+void tc_source_close(tc_source *source)
+{
+    if (source == NULL)
+        return;
+    tc_walk_close(source->walk);
+    free(source->prefix[0]);
+    free(source->prefix[1]);
+    tc_buffer_free(&source->waiting);
+    tc_buffer_free(&source->data);
+    tc_free(source);
+}
+
+/* Length of the first part of a path. */
+static size_t part(const char *name)
+{
+    return strcspn(name, "/");
+}
+
+static bool is_split(const char *name)
+{
+    size_t length = part(name);
+
+    return (length == 5 && memcmp(name, "train", 5) == 0) ||
+           (length == 3 && memcmp(name, "val", 3) == 0) ||
+           (length == 4 && memcmp(name, "test", 4) == 0);
+}
+
+static int parts(const char *name)
+{
+    int count = 1;
+
+    for (; *name != '\0'; name++)
+        count += *name == '/';
+    return count;
+}
+
+/* Choose the prefixes by the first JPEG; NULL: there was none. */
+static tc_status decide(tc_source *source, const char *name)
+{
+    bool train = strcmp(source->options.split, "train") == 0;
+    size_t around = 0; /* bytes of a folder around train/ and the others */
+    bool splits = false;
+
+    if (name != NULL && parts(name) >= 3)
+        splits = is_split(name);
+    if (name != NULL && !splits && parts(name) >= 4 && is_split(name + part(name) + 1)) {
+        splits = true;
+        around = part(name) + 1;
+    }
+    source->decided = true;
+    source->prefixes = !splits || train ? 1 : 2;
+    for (int i = 0; i < source->prefixes; i++) {
+        const char *folder = !splits ? "" : train ? "train/" : i == 0 ? "val/" : "test/";
+        if (asprintf(&source->prefix[i], "%.*s%s", (int)around, name == NULL ? "" : name, folder) <
+            0) {
+            source->prefix[i] = NULL;
+            return tc_fail(TC_NOMEM, "%s: no memory for a prefix", source->options.source);
+        }
+    }
+    return TC_OK;
+}
+
+static bool hidden(const char *name)
+{
+    return name[0] == '.' || strstr(name, "/.") != NULL;
+}
+
+/* What of `name` is below a prefix, or NULL.  *leads_p: it is a folder on the way to one. */
+static tc_status below(tc_source *source, const char *name, const char **rest_p, bool *leads_p)
+{
+    size_t length = strlen(name);
+
+    *rest_p = NULL;
+    *leads_p = false;
+    for (int i = 0; i < source->prefixes; i++) {
+        size_t prefix = strlen(source->prefix[i]);
+        if (length < prefix && source->prefix[i][length] == '/' &&
+            memcmp(name, source->prefix[i], length) == 0)
+            *leads_p = true;
+        if (length <= prefix || memcmp(name, source->prefix[i], prefix) != 0)
+            continue;
+        if (source->used >= 0 && source->used != i)
+            return tc_fail(TC_FORMAT, "%s: it has both %s and %s; choose one with --prefix",
+                           source->options.source, source->prefix[0], source->prefix[1]);
+        source->used = i;
+        *rest_p = name + prefix;
+    }
+    return TC_OK;
+}
+
+static bool is_jpeg(const tc_buffer *data)
+{
+    return data->bytes >= 3 && memcmp(data->data, "\xff\xd8\xff", 3) == 0;
+}
+
+/* Look at the member stepped to; an archive's is read whole, since that is possible once. */
+static tc_status peek(tc_source *source, const tc_walk_entry *entry, bool *jpeg_p)
+{
+    if (entry->file == NULL) {
+        tc_status status = tc_walk_read(source->walk, &source->data);
+        *jpeg_p = status == TC_OK && is_jpeg(&source->data);
+        return status;
+    }
+    tc_status status = tc_buffer_reserve(&source->data, 3);
+    if (status != TC_OK)
+        return status;
+    int fd = open(entry->file, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, source->data.data, 3);
+    if (n < 0)
+        status = tc_fail(TC_IO, "%s: cannot read: %s", entry->file, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    source->data.bytes = n < 0 ? 0 : (size_t)n;
+    *jpeg_p = is_jpeg(&source->data);
+    return status;
+}
+
+/* Walk to the first JPEG, keep the names of what comes before it, and decide. */
+static tc_status find_layout(tc_source *source)
+{
+    bool jpeg = false, end = false;
+
+    while (!jpeg && !end) {
+        tc_status status = tc_walk_next(source->walk, &source->held, &end);
+        if (status != TC_OK)
+            return status;
+        if (end || hidden(source->held.name))
+            continue;
+        if (source->held.kind == TC_WALK_FILE)
+            status = peek(source, &source->held, &jpeg);
+        char kind = source->held.kind == TC_WALK_FOLDER ? 'd' : 'f';
+        if (status == TC_OK && !jpeg)
+            status = tc_buffer_append(&source->waiting, &kind, 1);
+        if (status == TC_OK && !jpeg)
+            status = tc_buffer_append(&source->waiting, source->held.name,
+                                      strlen(source->held.name) + 1);
+        if (status == TC_OK && source->waiting.bytes > WAITING_MAX)
+            status =
+                tc_fail(TC_FORMAT, "%s: no JPEG among its first files", source->options.source);
+        if (status != TC_OK)
+            return status;
+    }
+    source->holding = jpeg;
+    source->done = end;
+    return decide(source, jpeg ? source->held.name : NULL);
+}
+
+/* Make an item of a member; *use_p is cleared where it is not part of what is packed. */
+static tc_status make_item(tc_source *source, const tc_walk_entry *entry, tc_source_item *item,
+                           bool *use_p)
+{
+    const char *rest = NULL;
+    bool leads = false;
+
+    *use_p = false;
+    if (hidden(entry->name)) {
+        if (entry->kind == TC_WALK_FOLDER && entry->file != NULL)
+            tc_walk_prune(source->walk);
+        return TC_OK;
+    }
+    tc_status status = below(source, entry->name, &rest, &leads);
+    if (status != TC_OK)
+        return status;
+    if (rest == NULL) {
+        if (entry->kind == TC_WALK_FOLDER && entry->file != NULL && !leads)
+            tc_walk_prune(source->walk);
+        return TC_OK;
+    }
+    bool inside = strchr(rest, '/') != NULL;
+    if (entry->kind == TC_WALK_FOLDER && inside)
+        return TC_OK;
+    *item = (tc_source_item){ .kind = TC_ITEM_PICTURE,
+                              .name = rest,
+                              .member = entry->name,
+                              .file = entry->file,
+                              .data = &source->data };
+    if (entry->kind == TC_WALK_FOLDER) {
+        item->kind = TC_ITEM_CLASS;
+    } else if (entry->kind == TC_WALK_OTHER || !inside) {
+        item->kind = TC_ITEM_FOREIGN;
+        item->why = entry->kind == TC_WALK_OTHER ? entry->why : "it lies in no class folder";
+    }
+    *use_p = true;
+    return TC_OK;
+}
+
+/* The next of the members that came before the first JPEG. */
+static tc_status replay(tc_source *source, tc_source_item *item, bool *use_p)
+{
+    const char *text = (const char *)source->waiting.data + source->replayed;
+    tc_walk_entry entry = { .kind = *text == 'd' ? TC_WALK_FOLDER : TC_WALK_OTHER,
+                            .name = text + 1,
+                            .why = "not a JPEG" };
+
+    source->replayed += strlen(text) + 1;
+    return make_item(source, &entry, item, use_p);
+}
+
+tc_status tc_source_next(tc_source *source, tc_source_item *item, bool *end_p)
+{
+    tc_status status = source->decided ? TC_OK : find_layout(source);
+    bool use = false;
+
+    while (status == TC_OK && !use) {
+        if (source->replayed < source->waiting.bytes) {
+            status = replay(source, item, &use);
+        } else if (source->holding) {
+            source->holding = false;
+            status = make_item(source, &source->held, item, &use);
+        } else {
+            tc_walk_entry entry;
+            *end_p = source->done;
+            if (!source->done)
+                status = tc_walk_next(source->walk, &entry, end_p);
+            if (status != TC_OK || *end_p)
+                return status;
+            status = make_item(source, &entry, item, &use);
+            if (status == TC_OK && use && item->kind == TC_ITEM_PICTURE && item->file == NULL)
+                status = tc_walk_read(source->walk, &source->data);
+        }
+    }
+    *end_p = false;
+    return status;
+}
