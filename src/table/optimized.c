@@ -60,7 +60,7 @@ static int64_t share_begin(const tc_table *t, int64_t lo, int64_t hi, int d)
 {
     int64_t at = (lo + (hi - lo) * d / t->devices + 15) / 16 * 16;
 
-    if (d == 0 || at < lo)
+    if (d == 0)
         return lo;
     return d == t->devices || at > hi ? hi : at;
 }

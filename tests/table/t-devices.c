@@ -134,6 +134,7 @@ static void test_failures(rig *r, const char *kind)
                tc_table_evaluate(r->table, r->loader, 1, &sum, NULL) == TC_OK,
            "%s: evaluation hands the loader's status on", kind);
     rig_close(r);
+    tap_ok(fake_breaches == 0 && fake_open == 0, "%s: and the backend's rules were kept", kind);
     fake_reset();
 
     for (int fatal = 0; fatal < 2; fatal++) {
