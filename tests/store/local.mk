@@ -1,0 +1,24 @@
+# The same sources at several rank counts.
+store_tests = tests/store/t-store.n1 \
+	tests/store/t-store.n2 \
+	tests/store/t-store.n3 \
+	tests/store/t-store.n4 \
+	tests/store/t-store.n6 \
+	tests/store/t-store-errors.n1 \
+	tests/store/t-store-errors.n3
+check_PROGRAMS += $(store_tests)
+TESTS += $(store_tests)
+tests_store_t_store_n1_SOURCES = tests/store/t-store.c tests/store/records.h tests/store/set.h
+tests_store_t_store_n1_LDADD = libtricolor.la
+tests_store_t_store_n2_SOURCES = tests/store/t-store.c tests/store/records.h tests/store/set.h
+tests_store_t_store_n2_LDADD = libtricolor.la
+tests_store_t_store_n3_SOURCES = tests/store/t-store.c tests/store/records.h tests/store/set.h
+tests_store_t_store_n3_LDADD = libtricolor.la
+tests_store_t_store_n4_SOURCES = tests/store/t-store.c tests/store/records.h tests/store/set.h
+tests_store_t_store_n4_LDADD = libtricolor.la
+tests_store_t_store_n6_SOURCES = tests/store/t-store.c tests/store/records.h tests/store/set.h
+tests_store_t_store_n6_LDADD = libtricolor.la
+tests_store_t_store_errors_n1_SOURCES = tests/store/t-store-errors.c tests/store/records.h tests/store/set.h
+tests_store_t_store_errors_n1_LDADD = libtricolor.la
+tests_store_t_store_errors_n3_SOURCES = tests/store/t-store-errors.c tests/store/records.h tests/store/set.h
+tests_store_t_store_errors_n3_LDADD = libtricolor.la

@@ -1,0 +1,69 @@
+#ifndef TC_STORE_SLOTS_H
+#define TC_STORE_SLOTS_H
+/**
+ * @file slots.h
+ * Memory in slots of 2 KiB that chain into records: what leaves makes room for what comes, of any
+ * size, without compaction.  Private to store/.
+ *
+ * The memory grows by chunks, so that nothing ever moves.
+ */
+#include "base/status.h"
+#include <stdint.h>
+
+#define TC_SLOT_BYTES 2048
+#define TC_NO_SLOT    UINT32_MAX
+
+typedef struct {
+    uint8_t *data;  /* (1 << shift, TC_SLOT_BYTES) */
+    uint32_t *next; /* (1 << shift) slot behind each in its chain or in the free list */
+} tc_slot_chunk;
+
+typedef struct {
+    tc_slot_chunk *chunks;
+    uint32_t n_chunks, room_chunks;
+    int shift;           /* log2 of the slots of a chunk; 0: not chosen yet */
+    uint32_t free_first; /* TC_NO_SLOT: none */
+    uint64_t count, free_count;
+} tc_slots;
+
+/** A chain while it is written or read. */
+typedef struct {
+    uint32_t first, at; /* TC_NO_SLOT: empty */
+    uint32_t offset;    /* inside slot `at` */
+} tc_slot_chain;
+
+static inline uint64_t tc_slots_for(uint64_t bytes)
+{
+    return (bytes + TC_SLOT_BYTES - 1) / TC_SLOT_BYTES;
+}
+
+static inline uint8_t *tc_slot_data(const tc_slots *s, uint32_t slot)
+{
+    uint32_t in = slot & ((UINT32_C(1) << s->shift) - 1);
+
+    return s->chunks[slot >> s->shift].data + (uint64_t)in * TC_SLOT_BYTES;
+}
+
+static inline uint32_t *tc_slot_next(const tc_slots *s, uint32_t slot)
+{
+    return s->chunks[slot >> s->shift].next + (slot & ((UINT32_C(1) << s->shift) - 1));
+}
+
+/** Have at least @p count slots in all.  The first call chooses the size of the chunks.
+ *  @retval TC_NOMEM  (what was there stays) */
+tc_status tc_slots_reserve(tc_slots *s, uint64_t count);
+void tc_slots_free(tc_slots *s);
+
+/** Append to a chain; grows by a chunk where no slot is free.  @retval TC_NOMEM */
+tc_status tc_slots_append(tc_slots *s, tc_slot_chain *chain, const uint8_t *data, uint64_t bytes);
+
+/** Copy the next @p bytes out of a chain and free the slots that are read to their end; the last
+ *  one by tc_slots_drop(). */
+void tc_slots_consume(tc_slots *s, tc_slot_chain *chain, uint8_t *data, uint64_t bytes);
+/** Free what is left of a chain from its `at` on. */
+void tc_slots_drop(tc_slots *s, tc_slot_chain *chain);
+
+/** Copy @p bytes from the start of the chain at @p first; it stays. */
+void tc_slots_copy(const tc_slots *s, uint32_t first, uint8_t *data, uint64_t bytes);
+
+#endif

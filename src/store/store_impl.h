@@ -1,0 +1,49 @@
+#ifndef TC_STORE_STORE_IMPL_H
+#define TC_STORE_STORE_IMPL_H
+/**
+ * @file store_impl.h
+ * Inside of a store: what all kinds share, and the table of a kind.  Private to store/.
+ */
+#include "store/exchange.h"
+#include "store/index.h"
+#include "store/order.h"
+#include "store/slots.h"
+#include "store/store.h"
+
+typedef struct {
+    const char *name;
+    /* Collective, each; votes before it communicates. */
+    tc_status (*open)(tc_store *store, const tc_store_share *share);
+    tc_status (*begin_epoch)(tc_store *store); /* store->order is the new epoch's */
+    tc_status (*borrow)(const tc_store *store, uint64_t record, tc_buffer *scratch,
+                        const uint8_t **data_p);
+    void (*describe)(tc_store *store); /* fill store->choices */
+    void (*close)(tc_store *store);    /* accepts a half-built store */
+} tc_store_kind;
+
+extern const tc_store_kind tc_store_memory_kind, tc_store_files_kind;
+
+struct tc_store {
+    const tc_store_kind *kind;
+    tc_comm *world; /* borrowed */
+    tc_comm *group; /* the ranks that hold one copy of the set */
+    int groups;
+    tc_dataset *dataset;
+    tc_store_order order;
+    tc_store_index index;
+    char *files;           /* `files`: the folder */
+    uint64_t memory_limit; /* bytes; 0: what is free */
+    uint64_t round_bytes;
+    tc_store_held held; /* `memory` */
+    tc_exchange exchange;
+    char choices[256];
+};
+
+/** Not collective: read all records of the share into slots, verified.  load.c */
+tc_status tc_store_load(tc_store *store, const tc_store_share *share);
+
+/** Bytes that a process of this host may still take, shared fairly by the ranks on it; UINT64_MAX
+ *  where the system does not say.  free_memory.c */
+uint64_t tc_store_free_memory(int ranks_here);
+
+#endif
