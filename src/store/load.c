@@ -71,7 +71,8 @@ static tc_status load_shard(tc_store *store, const tc_shard *shard, uint64_t i, 
         held->records += stop - first;
         held->bytes += bytes;
         p->done += bytes;
-        show(p, false);
+        if (p->done < p->total)
+            show(p, false);
     }
     return TC_OK;
 }
