@@ -10,7 +10,7 @@
 
 typedef struct {
     char name[TC_CLASS_NAME_MAX];
-    uint64_t met; /* pictures */
+    uint64_t met, taken, kept; /* pictures: in the source, to be packed, packed */
 } met_class;
 
 /* A set of 128-bit hashes, open addressing; all zero is an empty place. */
@@ -186,7 +186,12 @@ static bool put(name_set *set, XXH128_hash_t hash)
     return true;
 }
 
-tc_status tc_classes_take_name(tc_classes *classes, const char *name)
+void tc_classes_keep(tc_classes *classes, int32_t c)
+{
+    at(classes, c)->kept++;
+}
+
+tc_status tc_classes_take_name(tc_classes *classes, int32_t c, const char *name)
 {
     name_set *set = &classes->names;
 
@@ -204,6 +209,7 @@ tc_status tc_classes_take_name(tc_classes *classes, const char *name)
     }
     if (!put(set, XXH3_128bits(name, strlen(name))))
         return tc_fail(TC_FORMAT, "%s: the source has it twice; names must be unique", name);
+    at(classes, c)->taken++;
     return TC_OK;
 }
 
@@ -243,11 +249,13 @@ tc_status tc_classes_order(tc_classes *classes, const int32_t **map_p, int64_t *
 
     if (classes->count == 0)
         return tc_fail(TC_FORMAT, "no class folder with pictures was found");
-    for (int64_t c = 0; c < classes->count; c++)
-        if (at(classes, c)->met == 0)
+    for (int64_t c = 0; c < classes->count; c++) {
+        const met_class *m = at(classes, c);
+        if (m->met == 0 || (m->taken > 0 && m->kept == 0))
             return tc_fail(TC_FORMAT,
-                           "class folder %s holds no pictures; remove it, or put some into it",
-                           at(classes, c)->name);
+                           "class folder %s holds no%s pictures; remove it, or put some into it",
+                           m->name, m->met > 0 ? " sound" : "");
+    }
     tc_status status = list_classes(classes, &list, &n);
     if (status == TC_OK)
         status = tc_alloc(classes->count, sizeof *classes->map, "class map", &classes->map);

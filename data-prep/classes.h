@@ -27,15 +27,19 @@ tc_status tc_classes_find(tc_classes *classes, const char *name, size_t length, 
  *  were met in it before. */
 uint64_t tc_classes_meet(tc_classes *classes, int32_t c);
 
-/** Note a record's name.  @retval TC_FORMAT  met before. */
-tc_status tc_classes_take_name(tc_classes *classes, const char *name);
+/** Note the name of a picture of class @p c that is to be packed.
+ *  @retval TC_FORMAT  met before. */
+tc_status tc_classes_take_name(tc_classes *classes, int32_t c, const char *name);
+
+/** Note that one of them has become a record. */
+void tc_classes_keep(tc_classes *classes, int32_t c);
 
 /**
  * Put the classes in order.
  *
  * @param[out] map_p  Provisional to final number, of *met_p entries; the classes' own.
  * @param[out] list_p The classes in order; the caller's, tc_free().
- * @retval TC_FORMAT  no class at all; a class folder without a picture, by name.
+ * @retval TC_FORMAT  no class at all; a class folder without a (sound) picture, by name.
  */
 tc_status tc_classes_order(tc_classes *classes, const int32_t **map_p, int64_t *met_p,
                            tc_class **list_p, int64_t *n_p);

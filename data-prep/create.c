@@ -99,6 +99,7 @@ static tc_status store_record(void *context, const tc_packed *packed)
     tc_status status = tc_shard_append(writer, &entry, packed->data, packed->bytes);
     if (status != TC_OK)
         return status;
+    tc_classes_keep(c->classes, packed->label);
     c->records++;
     c->recoded += packed->recoded;
     show_progress(c, false);
@@ -126,7 +127,7 @@ static tc_status take(creation *c, const tc_source_item *item)
     bool held = hold > 0 && (before + 1) % (uint64_t)hold == 0;
     if (hold > 0 && held != (strcmp(c->options->split, "val") == 0))
         return TC_OK;
-    status = tc_classes_take_name(c->classes, item->name);
+    status = tc_classes_take_name(c->classes, label, item->name);
     if (status != TC_OK)
         return in_source(c, status);
     return tc_pipeline_put(c->pipeline, item->name, item->member, label, item->file, item->data);

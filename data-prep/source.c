@@ -19,7 +19,8 @@ struct tc_source {
     bool decided;
     char *prefix[2];    /* what is packed lies below one of them, "" or "a/b/" */
     int prefixes, used; /* used: the one met, -1 before */
-    /* Members met before the first JPEG: a letter for their kind, the name, NUL. */
+    /* Members met before the first JPEG: the name, NUL, why it is no picture ("": a folder), NUL.
+     */
     tc_buffer waiting;
     size_t replayed;
     tc_walk_entry held; /* the JPEG that decided */
@@ -173,6 +174,17 @@ static tc_status peek(tc_source *source, const tc_walk_entry *entry, bool *jpeg_
     return status;
 }
 
+/* Keep a member until it is known what is packed. */
+static tc_status wait(tc_source *source, const tc_walk_entry *entry)
+{
+    const char *why = entry->kind == TC_WALK_FOLDER ? ""
+                      : entry->kind == TC_WALK_FILE ? "not a JPEG"
+                                                    : entry->why;
+
+    tc_status status = tc_buffer_append(&source->waiting, entry->name, strlen(entry->name) + 1);
+    return status == TC_OK ? tc_buffer_append(&source->waiting, why, strlen(why) + 1) : status;
+}
+
 /* Walk to the first JPEG, keep the names of what comes before it, and decide. */
 static tc_status find_layout(tc_source *source)
 {
@@ -186,12 +198,8 @@ static tc_status find_layout(tc_source *source)
             continue;
         if (source->held.kind == TC_WALK_FILE)
             status = peek(source, &source->held, &jpeg);
-        char kind = source->held.kind == TC_WALK_FOLDER ? 'd' : 'f';
         if (status == TC_OK && !jpeg)
-            status = tc_buffer_append(&source->waiting, &kind, 1);
-        if (status == TC_OK && !jpeg)
-            status = tc_buffer_append(&source->waiting, source->held.name,
-                                      strlen(source->held.name) + 1);
+            status = wait(source, &source->held);
         if (status == TC_OK && source->waiting.bytes > WAITING_MAX)
             status =
                 tc_fail(TC_FORMAT, "%s: no JPEG among its first files", source->options.source);
@@ -245,12 +253,13 @@ static tc_status make_item(tc_source *source, const tc_walk_entry *entry, tc_sou
 /* The next of the members that came before the first JPEG. */
 static tc_status replay(tc_source *source, tc_source_item *item, bool *use_p)
 {
-    const char *text = (const char *)source->waiting.data + source->replayed;
-    tc_walk_entry entry = { .kind = *text == 'd' ? TC_WALK_FOLDER : TC_WALK_OTHER,
-                            .name = text + 1,
-                            .why = "not a JPEG" };
+    const char *name = (const char *)source->waiting.data + source->replayed;
+    const char *why = name + strlen(name) + 1;
+    tc_walk_entry entry = { .kind = *why == '\0' ? TC_WALK_FOLDER : TC_WALK_OTHER,
+                            .name = name,
+                            .why = why };
 
-    source->replayed += strlen(text) + 1;
+    source->replayed += (size_t)(why - name) + strlen(why) + 1;
     return make_item(source, &entry, item, use_p);
 }
 

@@ -51,6 +51,19 @@ static tc_status open_tree(tc_walk *walk)
     return TC_OK;
 }
 
+static tc_status archive_failed(const tc_walk *walk)
+{
+    const char *text = archive_error_string(walk->archive);
+
+    if (archive_file_count(walk->archive) == 0 && archive_format(walk->archive) == 0)
+        return tc_fail(TC_FORMAT,
+                       "%s: neither a folder nor a tar or zip archive that can be read (%s)",
+                       walk->source, text == NULL ? "unknown" : text);
+    return tc_fail(TC_FORMAT, "%s: damaged after %d members: %s; copy the archive again",
+                   walk->source, archive_file_count(walk->archive),
+                   text == NULL ? "unknown" : text);
+}
+
 static tc_status open_archive(tc_walk *walk)
 {
     walk->archive = archive_read_new();
@@ -60,8 +73,7 @@ static tc_status open_archive(tc_walk *walk)
     archive_read_support_format_tar(walk->archive);
     archive_read_support_format_zip(walk->archive);
     if (archive_read_open_filename(walk->archive, walk->source, BLOCK_BYTES) != ARCHIVE_OK)
-        return tc_fail(TC_IO, "%s: cannot open: %s", walk->source,
-                       archive_error_string(walk->archive));
+        return archive_failed(walk);
     return TC_OK;
 }
 
@@ -139,19 +151,6 @@ static tc_status next_in_tree(tc_walk *walk, tc_walk_entry *entry, bool *end_p)
                                                                     : "not a regular file" };
         return status;
     }
-}
-
-static tc_status archive_failed(const tc_walk *walk)
-{
-    const char *text = archive_error_string(walk->archive);
-
-    if (archive_file_count(walk->archive) == 0 && archive_format(walk->archive) == 0)
-        return tc_fail(TC_FORMAT,
-                       "%s: neither a folder nor a tar or zip archive that can be read (%s)",
-                       walk->source, text == NULL ? "unknown" : text);
-    return tc_fail(TC_FORMAT, "%s: damaged after %d members: %s; copy the archive again",
-                   walk->source, archive_file_count(walk->archive),
-                   text == NULL ? "unknown" : text);
 }
 
 static tc_status next_in_archive(tc_walk *walk, tc_walk_entry *entry, bool *end_p)
