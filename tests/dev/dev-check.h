@@ -39,7 +39,7 @@ const char *check_graph_name(int i);
 tc_graph *check_graph(int i); /* the caller frees it */
 int check_graph_find(const char *name);
 
-/* Compile with one bucket a parameter; bound NULL or others'.  False: tc_error_detail() says why. */
+/* Compile with the given bounds, NULL: one bucket a parameter.  False: tc_error_detail() says why. */
 bool check_open(check_run *run, check_target target, const tc_graph *graph, int64_t batch,
                 const int64_t *bound, int n_buckets);
 void check_close(check_run *run);
