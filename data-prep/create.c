@@ -39,11 +39,24 @@ static tc_status start_rejects(creation *c)
 {
     char path[sizeof c->dataset->path + 32];
 
-    snprintf(path, sizeof path, "%s/rejected.tsv", c->dataset->path);
+    snprintf(path, sizeof path, "%s/rejected.tsv.tmp", c->dataset->path);
     c->rejects = fopen(path, "we");
     if (c->rejects == NULL)
         return tc_fail(TC_IO, "%s: cannot create: %s", path, strerror(errno));
     fputs("source\tmember\twhy\n", c->rejects);
+    return TC_OK;
+}
+
+static tc_status finish_rejects(creation *c)
+{
+    char tmp[sizeof c->dataset->path + 32], path[sizeof c->dataset->path + 32];
+
+    snprintf(tmp, sizeof tmp, "%s/rejected.tsv.tmp", c->dataset->path);
+    snprintf(path, sizeof path, "%s/rejected.tsv", c->dataset->path);
+    FILE *file = c->rejects;
+    c->rejects = NULL;
+    if (fclose(file) != 0 || rename(tmp, path) != 0)
+        return tc_fail(TC_IO, "%s: cannot write: %s", path, strerror(errno));
     return TC_OK;
 }
 
@@ -219,8 +232,6 @@ static tc_status prepare(creation *c)
         status = tc_folder_claim(d->path, &c->lock);
     if (status != TC_OK)
         return status;
-    snprintf(path, sizeof path, "%s/rejected.tsv", d->path);
-    unlink(path); /* of an earlier run */
     snprintf(path, sizeof path, "%s/files", d->path);
     if (access(path, F_OK) == 0)
         tc_log(TC_LOG_WARN, "pack", "%s was extracted from an earlier set; extract it again", path);
@@ -286,7 +297,7 @@ static tc_status finish(creation *c)
     for (uint32_t s = 0; status == TC_OK && s < d->n_shards; s++)
         status = tc_shard_relabel(c->writers[s], map, met);
     if (status == TC_OK) /* the moment from which an old set is gone */
-        status = tc_folder_clear(d->path, 0);
+        status = tc_folder_clear(d->path);
     for (uint32_t s = 0; status == TC_OK && s < d->n_shards; s++) {
         status = tc_shard_finish(c->writers[s]);
         c->writers[s] = NULL;
@@ -298,11 +309,8 @@ static tc_status finish(creation *c)
     if (empty > 0)
         tc_log(TC_LOG_WARN, "pack", "%" PRId64 " of the %" PRId64 " classes have no picture in %s",
                empty, d->n_classes, d->path);
-    if (c->rejects != NULL) {
-        if (fclose(c->rejects) != 0 && status == TC_OK)
-            status = tc_fail(TC_IO, "%s/rejected.tsv: cannot write: %s", d->path, strerror(errno));
-        c->rejects = NULL;
-    }
+    if (status == TC_OK && c->rejects != NULL)
+        status = finish_rejects(c);
     return status == TC_OK ? tc_dataset_write(d) : status;
 }
 
@@ -324,9 +332,13 @@ static void end(creation *c)
     tc_free(c->writers);
     tc_classes_destroy(c->classes);
     tc_dataset_free(c->fixed);
-    tc_dataset_free(c->dataset);
-    if (c->rejects != NULL)
+    if (c->rejects != NULL) { /* of a run that failed */
+        char tmp[sizeof c->dataset->path + 32];
+        snprintf(tmp, sizeof tmp, "%s/rejected.tsv.tmp", c->dataset->path);
         fclose(c->rejects);
+        unlink(tmp);
+    }
+    tc_dataset_free(c->dataset);
     if (c->lock >= 0)
         close(c->lock);
 }

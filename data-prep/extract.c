@@ -22,6 +22,7 @@ typedef struct {
     const tc_dataset *dataset;
     const tc_shard *shard; /* the one at hand */
     const char *out;
+    double started;
     tc_buffer *data; /* one a thread */
     _Atomic uint64_t written;
 } extraction;
@@ -86,17 +87,18 @@ static tc_status extract_record(void *context, int thread, uint64_t i)
     *slash = '/';
     if (status == TC_OK)
         status = write_file(path, &e->data[thread]);
-    tc_progress(false, "extract: %" PRIu64 " of %" PRIu64 " pictures",
-                atomic_fetch_add(&e->written, 1) + 1, e->dataset->records);
+    uint64_t written = atomic_fetch_add(&e->written, 1) + 1;
+    if (tc_now() - e->started > 1.0)
+        tc_progress(false, "extract: %" PRIu64 " of %" PRIu64 " pictures", written,
+                    e->dataset->records);
     return status;
 }
 
 tc_status tc_pack_extract(const char *dir, const char *split, const char *out, int threads)
 {
-    double started = tc_now();
     char folder[PATH_MAX];
     tc_dataset *dataset = NULL;
-    extraction e = { .out = out };
+    extraction e = { .out = out, .started = tc_now() };
 
     tc_status status = tc_dataset_read(dir, split, &dataset);
     if (status != TC_OK)
@@ -120,7 +122,7 @@ tc_status tc_pack_extract(const char *dir, const char *split, const char *out, i
     }
     if (status == TC_OK)
         printf("%s: %" PRIu64 " pictures, %.1f MB, %.1f s\n", e.out, dataset->records,
-               (double)dataset->bytes / 1e6, tc_now() - started);
+               (double)dataset->bytes / 1e6, tc_now() - e.started);
     for (int t = 0; e.data != NULL && t < threads; t++)
         tc_buffer_free(&e.data[t]);
     tc_free(e.data);

@@ -44,8 +44,7 @@ static long shard_number(const char *name, const char *ending)
 }
 
 /* Remove the entries of a folder that `stale` names. */
-static tc_status sweep(const char *path, bool (*stale)(const char *name, uint32_t from),
-                       uint32_t from)
+static tc_status sweep(const char *path, bool (*stale)(const char *name))
 {
     tc_status status = TC_OK;
     DIR *dir = opendir(path);
@@ -53,22 +52,22 @@ static tc_status sweep(const char *path, bool (*stale)(const char *name, uint32_
     if (dir == NULL)
         return tc_fail(TC_IO, "%s: cannot open: %s", path, strerror(errno));
     for (struct dirent *entry; status == TC_OK && (entry = readdir(dir)) != NULL;)
-        if (stale(entry->d_name, from) && unlinkat(dirfd(dir), entry->d_name, 0) != 0)
+        if (stale(entry->d_name) && unlinkat(dirfd(dir), entry->d_name, 0) != 0)
             status =
                 tc_fail(TC_IO, "%s/%s: cannot remove: %s", path, entry->d_name, strerror(errno));
     closedir(dir);
     return status;
 }
 
-static bool temporary(const char *name, uint32_t from)
+static bool temporary(const char *name)
 {
-    (void)from;
-    return shard_number(name, ".shard.tmp") >= 0 || strcmp(name, "dataset.json.tmp") == 0;
+    return shard_number(name, ".shard.tmp") >= 0 || strcmp(name, "dataset.json.tmp") == 0 ||
+           strcmp(name, "rejected.tsv.tmp") == 0;
 }
 
-static bool surplus(const char *name, uint32_t from)
+static bool finished(const char *name)
 {
-    return shard_number(name, ".shard") >= (long)from;
+    return shard_number(name, ".shard") >= 0 || strcmp(name, "rejected.tsv") == 0;
 }
 
 tc_status tc_folder_claim(const char *path, int *lock_p)
@@ -82,7 +81,7 @@ tc_status tc_folder_claim(const char *path, int *lock_p)
         close(fd);
         return tc_fail(TC_IO, "%s: another tricolor-pack is writing there", path);
     }
-    tc_status status = sweep(path, temporary, 0);
+    tc_status status = sweep(path, temporary);
     if (status != TC_OK) {
         close(fd);
         return status;
@@ -91,12 +90,12 @@ tc_status tc_folder_claim(const char *path, int *lock_p)
     return TC_OK;
 }
 
-tc_status tc_folder_clear(const char *path, uint32_t from)
+tc_status tc_folder_clear(const char *path)
 {
     char mark[4096 + 32];
 
     snprintf(mark, sizeof mark, "%s/dataset.json", path);
     if (unlink(mark) != 0 && errno != ENOENT)
         return tc_fail(TC_IO, "%s: cannot remove: %s", mark, strerror(errno));
-    return sweep(path, surplus, from);
+    return sweep(path, finished);
 }

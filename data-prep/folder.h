@@ -5,7 +5,6 @@
  * The folder of a split while it is written.  Used by: create, extract.
  */
 #include "base/status.h"
-#include <stdint.h>
 
 /** Make a folder and those above it.  @retval TC_IO */
 tc_status tc_make_folders(const char *path);
@@ -16,7 +15,7 @@ tc_status tc_make_folders(const char *path);
  */
 tc_status tc_folder_claim(const char *path, int *lock_p);
 
-/** Remove the mark of a finished set, then the shards from number @p from on. */
-tc_status tc_folder_clear(const char *path, uint32_t from);
+/** Remove the mark of a finished set, then its shards and rejected.tsv. */
+tc_status tc_folder_clear(const char *path);
 
 #endif

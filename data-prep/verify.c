@@ -29,6 +29,7 @@ typedef struct {
     desk *desks;
     bool decode;
     int threads;
+    double started;
     _Atomic uint64_t faults, checked;
 } verification;
 
@@ -71,8 +72,9 @@ static tc_status check_record(void *context, int thread, uint64_t i)
     if (status != TC_OK)
         fault(v, tc_error_detail());
     uint64_t checked = atomic_fetch_add(&v->checked, 1) + 1;
-    tc_progress(false, "verify: %s: %" PRIu64 " of %" PRIu64 " records", v->dataset->split, checked,
-                v->dataset->records);
+    if (tc_now() - v->started > 1.0) /* a short check needs no progress line */
+        tc_progress(false, "verify: %s: %" PRIu64 " of %" PRIu64 " records", v->dataset->split,
+                    checked, v->dataset->records);
     return TC_OK;
 }
 
@@ -176,14 +178,14 @@ static tc_status check_splits(verification *v, const char *dir, tc_dataset *sets
         }
         v->dataset = sets[i];
         atomic_store(&v->checked, 0);
-        double started = tc_now();
+        v->started = tc_now();
         uint64_t before = atomic_load(&v->faults);
         status = check_split(v, dir);
         if (status == TC_OK)
             printf("%s: %" PRIu64 " records, %.1f MB%s, %" PRIu64 " faults, %.1f s\n",
                    sets[i]->path, sets[i]->records, (double)sets[i]->bytes / 1e6,
                    v->decode ? ", decoded" : "", atomic_load(&v->faults) - before,
-                   tc_now() - started);
+                   tc_now() - v->started);
     }
     return status;
 }
