@@ -86,7 +86,7 @@ tc_status tc_table_evaluate(tc_table *table, tc_loader *loader, int64_t step, tc
 tc_status tc_table_read(tc_table *table, int device, tc_vector vec, float *out);
 tc_status tc_table_write(tc_table *table, tc_vector vec, const float *in);
 
-/** Times since the last call. */
+/** Times of the training steps since the last call. */
 void tc_table_take_times(tc_table *table, tc_table_times *times_p);
 
 /** Whether overlap acts: optimized, more than one rank, an algorithm that overlaps, wanted. */

@@ -64,11 +64,14 @@ static void *worker_main(void *arg)
 
 tc_status tc_workers_start(tc_table *t)
 {
+    static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGPROF };
     sigset_t all, before;
     int rc = 0;
 
-    /* Signals are the main thread's: it votes on them. */
+    /* Signals sent to the process are the main thread's: it votes on them. */
     sigfillset(&all);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        sigdelset(&all, own[i]);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     for (int d = 0; d < t->devices && rc == 0; d++) {
         tc_worker *w = &t->worker[d];
