@@ -64,6 +64,22 @@ void tc_resizer_destroy(tc_resizer *resizer);
  */
 tc_status tc_resize(tc_resizer *resizer, const tc_raster *in, const tc_raster *out, bool flip);
 
+/** A part of a picture in pixels, with fractions. */
+typedef struct {
+    double x, y, w, h;
+} tc_box;
+
+/**
+ * As tc_resize(), of the part @p box of @p in: what a resize of all of it and a crop of the result
+ * would give.  Pixels outside the box, but in @p in, count where the filter reaches them.
+ * @retval TC_INVAL  an empty box, or one that leaves @p in.
+ */
+tc_status tc_resize_box(tc_resizer *resizer, const tc_raster *in, tc_box box, const tc_raster *out,
+                        bool flip);
+
+/** How far the filter reaches from a box's border when `from` pixels become `to`. */
+double tc_resize_reach(double from, int64_t to);
+
 /** Encode (h,w,3) as a baseline JPEG, 4:2:0 (4:4:4 where chroma444), no restart markers; appended
  *  to @p out.  quality 1..100.  @retval TC_NOMEM, TC_INVAL */
 tc_status tc_jpeg_encode(const tc_raster *in, int quality, bool chroma444, tc_buffer *out);

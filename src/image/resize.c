@@ -20,7 +20,8 @@
  * weight[i*taps+k]*in[first[i]+k], taps that fall outside the picture having weight 0 (first is
  * moved so that none is read there). */
 typedef struct {
-    int64_t in, out; /* pixels this is for; 0: none yet */
+    int64_t in, out;   /* pixels this is for; 0: none yet */
+    double from, span; /* the part of `in` that becomes `out` */
     int64_t taps;
     int64_t capacity_out, capacity_weights;
     int64_t *first; /* (out) */
@@ -72,15 +73,27 @@ static tc_status grow(int64_t count, size_t size, int64_t *capacity, void *ptr_p
     return TC_OK;
 }
 
-/* A triangle as wide as one output pixel and its two neighbours, but never narrower than two input
- * pixels; cut at the picture's border and normalised: Pillow's BILINEAR. */
+/* Half the width of the filter, in input pixels: one output pixel, but at least one input pixel. */
+static double support_of(double span, int64_t out)
+{
+    double scale = span / (double)out;
+
+    return scale > 1.0 ? scale : 1.0;
+}
+
+double tc_resize_reach(double from, int64_t to)
+{
+    return support_of(from, to);
+}
+
+/* A triangle, cut at the picture's border and normalised: Pillow's BILINEAR. */
 static void fill_axis(axis *a)
 {
-    double scale = (double)a->in / (double)a->out, support = scale > 1.0 ? scale : 1.0;
+    double scale = a->span / (double)a->out, support = support_of(a->span, a->out);
 
     for (int64_t i = 0; i < a->out; i++) {
-        double center = ((double)i + 0.5) * scale, sum = 0.0;
-        int64_t first = (int64_t)(center - support + 0.5);
+        double center = a->from + ((double)i + 0.5) * scale, sum = 0.0;
+        int64_t first = (int64_t)floor(center - support + 0.5);
         if (first > a->in - a->taps)
             first = a->in - a->taps;
         if (first < 0)
@@ -99,12 +112,11 @@ static void fill_axis(axis *a)
     }
 }
 
-static tc_status plan_axis(axis *a, int64_t in, int64_t out)
+static tc_status plan_axis(axis *a, int64_t in, double from, double span, int64_t out)
 {
-    if (a->in == in && a->out == out)
+    if (a->in == in && a->from == from && a->span == span && a->out == out)
         return TC_OK;
-    double scale = (double)in / (double)out;
-    int64_t taps = (int64_t)ceil(2.0 * (scale > 1.0 ? scale : 1.0)); /* inside the triangle */
+    int64_t taps = (int64_t)ceil(2.0 * support_of(span, out)); /* inside the triangle */
     if (taps > in)
         taps = in;
     a->in = a->out = 0;
@@ -113,9 +125,15 @@ static tc_status plan_axis(axis *a, int64_t in, int64_t out)
         status = grow(out * taps, sizeof *a->weight, &a->capacity_weights, &a->weight);
     if (status != TC_OK)
         return status;
-    a->in = in;
-    a->out = out;
-    a->taps = taps;
+    *a = (axis){ .in = in,
+                 .out = out,
+                 .from = from,
+                 .span = span,
+                 .taps = taps,
+                 .capacity_out = a->capacity_out,
+                 .capacity_weights = a->capacity_weights,
+                 .first = a->first,
+                 .weight = a->weight };
     fill_axis(a);
     return TC_OK;
 }
@@ -168,32 +186,38 @@ static void blend_columns(const float *row, const axis *a, uint8_t *out, int64_t
         blend_columns_of(row, a, a->taps, out, step);
 }
 
-/* Nothing to filter: copy, or mirror. */
-static void copy(const tc_raster *in, const tc_raster *out, bool flip)
+/* Nothing to filter: copy the part of `in` from (x,y) on, or mirror it. */
+static void copy(const tc_raster *in, int64_t x0, int64_t y0, const tc_raster *out, bool flip)
 {
-    for (int64_t y = 0; y < in->h; y++) {
-        const uint8_t *from = in->data + y * in->stride;
+    for (int64_t y = 0; y < out->h; y++) {
+        const uint8_t *from = in->data + (y0 + y) * in->stride + 3 * x0;
         uint8_t *to = out->data + y * out->stride;
         if (!flip)
-            memcpy(to, from, (size_t)in->w * 3);
+            memcpy(to, from, (size_t)out->w * 3);
         else
-            for (int64_t x = 0; x < in->w; x++)
-                memcpy(to + 3 * (in->w - 1 - x), from + 3 * x, 3);
+            for (int64_t x = 0; x < out->w; x++)
+                memcpy(to + 3 * (out->w - 1 - x), from + 3 * x, 3);
     }
 }
 
-tc_status tc_resize(tc_resizer *resizer, const tc_raster *in, const tc_raster *out, bool flip)
+tc_status tc_resize_box(tc_resizer *resizer, const tc_raster *in, tc_box box, const tc_raster *out,
+                        bool flip)
 {
-    if (in->w < 1 || in->h < 1 || out->w < 1 || out->h < 1)
-        return tc_fail(TC_INVAL, "cannot resize %lld x %lld to %lld x %lld pixels",
-                       (long long)in->w, (long long)in->h, (long long)out->w, (long long)out->h);
-    if (in->w == out->w && in->h == out->h) {
-        copy(in, out, flip);
+    /* Written so that a NaN is refused. */
+    bool inside = box.x >= 0.0 && box.y >= 0.0 && box.w > 0.0 && box.h > 0.0 &&
+                  box.x + box.w <= (double)in->w && box.y + box.h <= (double)in->h;
+    if (!inside || in->w < 1 || in->h < 1 || out->w < 1 || out->h < 1)
+        return tc_fail(TC_INVAL, "cannot resize %g x %g at (%g, %g) of %lld x %lld to %lld x %lld",
+                       box.w, box.h, box.x, box.y, (long long)in->w, (long long)in->h,
+                       (long long)out->w, (long long)out->h);
+    if (box.w == (double)out->w && box.h == (double)out->h && box.x == floor(box.x) &&
+        box.y == floor(box.y)) {
+        copy(in, (int64_t)box.x, (int64_t)box.y, out, flip);
         return TC_OK;
     }
-    tc_status status = plan_axis(&resizer->x, in->w, out->w);
+    tc_status status = plan_axis(&resizer->x, in->w, box.x, box.w, out->w);
     if (status == TC_OK)
-        status = plan_axis(&resizer->y, in->h, out->h);
+        status = plan_axis(&resizer->y, in->h, box.y, box.h, out->h);
     if (status == TC_OK)
         status =
             grow(3 * in->w + SLACK, sizeof *resizer->row, &resizer->capacity_row, &resizer->row);
@@ -207,4 +231,10 @@ tc_status tc_resize(tc_resizer *resizer, const tc_raster *in, const tc_raster *o
         blend_columns(resizer->row, &resizer->x, flip ? to + 3 * (out->w - 1) : to, flip ? -3 : 3);
     }
     return TC_OK;
+}
+
+tc_status tc_resize(tc_resizer *resizer, const tc_raster *in, const tc_raster *out, bool flip)
+{
+    return tc_resize_box(resizer, in, (tc_box){ 0.0, 0.0, (double)in->w, (double)in->h }, out,
+                         flip);
 }

@@ -1,2 +1,3 @@
 noinst_LTLIBRARIES += libtc_loader.la
-libtc_loader_la_SOURCES = src/loader/loader.h
+libtc_loader_la_SOURCES = src/loader/loader.h src/loader/loader.c src/loader/picture.c \
+	src/loader/picture.h

@@ -114,6 +114,64 @@ static void special(tc_resizer *resizer)
     free(wide.data);
 }
 
+/* A resized box equals the same part of the whole picture resized, also when only what the filter
+ * reaches was decoded. */
+static void boxes(tc_resizer *resizer)
+{
+    static const int64_t sizes[][3] = { /* in w, in h, shorter side; 24 x 24 in the middle */
+                                        { 90, 67, 28 },
+                                        { 41, 100, 28 },
+                                        { 30, 24, 40 },
+                                        { 24, 24, 24 },
+                                        { 500, 301, 30 }
+    };
+    enum { SIZE = 24 };
+
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        int64_t w = sizes[s][0], h = sizes[s][1], side = sizes[s][2];
+        int64_t rw = w < h ? side : side * w / h, rh = w < h ? side * h / w : side;
+        tc_raster in = picture_draw(w, h, s), whole = picture_new(rw, rh);
+        tc_raster out = picture_new(SIZE, SIZE);
+        double sx = (double)w / (double)rw, sy = (double)h / (double)rh;
+        int64_t left = (rw - SIZE) / 2, top = (rh - SIZE) / 2, x0, y0, x1, y1;
+        tc_box box = { (double)left * sx, (double)top * sy, SIZE * sx, SIZE * sy };
+        int worst = 0;
+
+        bool ok = tc_resize(resizer, &in, &whole, false) == TC_OK;
+        double rx = tc_resize_reach(box.w, SIZE), ry = tc_resize_reach(box.h, SIZE);
+        x0 = (int64_t)floor(fmax(0.0, box.x - rx));
+        y0 = (int64_t)floor(fmax(0.0, box.y - ry));
+        x1 = (int64_t)ceil(fmin((double)w, box.x + box.w + rx));
+        y1 = (int64_t)ceil(fmin((double)h, box.y + box.h + ry));
+        tc_raster part = { .data = in.data + y0 * in.stride + 3 * x0,
+                           .w = x1 - x0,
+                           .h = y1 - y0,
+                           .stride = in.stride };
+        box.x -= (double)x0;
+        box.y -= (double)y0;
+        ok = ok && tc_resize_box(resizer, &part, box, &out, false) == TC_OK;
+        for (int64_t y = 0; y < SIZE; y++)
+            for (int64_t i = 0; i < 3 * SIZE; i++) {
+                int d = abs(out.data[y * out.stride + i] -
+                            whole.data[(top + y) * whole.stride + 3 * left + i]);
+                worst = d > worst ? d : worst;
+            }
+        tap_ok(ok && worst <= 1,
+               "a box of %lld x %lld, shorter side %lld: %d levels from the whole", (long long)w,
+               (long long)h, (long long)side, worst);
+        free(in.data);
+        free(whole.data);
+        free(out.data);
+    }
+    tc_raster in = picture_new(10, 10), out = picture_new(4, 4);
+    tap_ok(tc_resize_box(resizer, &in, (tc_box){ 3, 0, 8, 8 }, &out, false) == TC_INVAL &&
+               tc_resize_box(resizer, &in, (tc_box){ 0, 0, 0, 8 }, &out, false) == TC_INVAL &&
+               tc_resize_box(resizer, &in, (tc_box){ NAN, 0, 2, 8 }, &out, false) == TC_INVAL,
+           "a box outside the picture is refused");
+    free(in.data);
+    free(out.data);
+}
+
 int main(void)
 {
     tc_resizer *resizer = NULL;
@@ -121,6 +179,7 @@ int main(void)
     tap_ok(tc_resizer_create(&resizer) == TC_OK, "a resizer");
     against_reference(resizer);
     special(resizer);
+    boxes(resizer);
     tc_resizer_destroy(resizer);
     tc_resizer_destroy(NULL);
     return tap_done();
