@@ -5,3 +5,12 @@ check_PROGRAMS += tests/dev/t-ref.n1
 tests_dev_t_ref_n1_SOURCES = tests/dev/t-ref.c $(dev_check)
 tests_dev_t_ref_n1_LDADD = libtricolor.la
 TESTS += tests/dev/t-ref.n1
+check_PROGRAMS += tests/dev/t-ref-slope.n1
+tests_dev_t_ref_slope_n1_SOURCES = tests/dev/t-ref-slope.c $(dev_check)
+tests_dev_t_ref_slope_n1_LDADD = libtricolor.la
+TESTS += tests/dev/t-ref-slope.n1
+long_programs += tests/dev/t-ref-slope-all.n1
+tests_dev_t_ref_slope_all_n1_SOURCES = tests/dev/t-ref-slope.c $(dev_check)
+tests_dev_t_ref_slope_all_n1_CPPFLAGS = $(AM_CPPFLAGS) -DELEMENTS=INT64_MAX
+tests_dev_t_ref_slope_all_n1_LDADD = libtricolor.la
+LONG_TESTS += tests/dev/t-ref-slope-all.n1
