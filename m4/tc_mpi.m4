@@ -49,4 +49,5 @@ AC_DEFUN([TC_WITH_SIMGRID], [
       tc_simgrid_why="no smpicc; Debian: libsimgrid-dev"
       AS_IF([test "x$with_simgrid" != xcheck], [AC_MSG_ERROR([--with-simgrid given, but $tc_simgrid_why])])])])
   AC_SUBST([SMPICC])
+  AM_CONDITIONAL([SIM_BUILD], [test "x$tc_mpi_flavour" = xsmpi])
 ])

@@ -1,0 +1,22 @@
+# make check-sim: configure a second time, with SimGrid's compiler, and run the tests of comm and
+# allreduce on a simulated cluster.  The simulated build (SIM_BUILD) leaves out every other room: a
+# simulated rank has no threads.
+#
+# Automake refuses to configure over a configured source tree, so the main build must stand apart.
+SIM_CONFIGURE = $(abs_top_srcdir)/configure -q CC='$(SMPICC)' MPIRUN= MPIRUN_FLAGS= \
+	--disable-shared --without-onednn --without-cmocka
+check-sim:
+	@test -n '$(SMPICC)' || \
+	  { echo "check-sim: configure found no smpicc (Debian: libsimgrid-dev)" >&2; exit 1; }
+	@test ! -f '$(abs_top_srcdir)/config.status' || \
+	  { echo "check-sim: configure in a folder of its own: mkdir build && cd build" >&2; exit 1; }
+	@$(MKDIR_P) sim/build
+	@test -f sim/build/config.status || \
+	  { echo "  CONFIGURE sim/build"; cd sim/build && $(SIM_CONFIGURE) >configure.out 2>&1; } || \
+	  { cat sim/build/configure.out >&2; exit 1; }
+	cd sim/build && $(MAKE) $(AM_MAKEFLAGS) check MPIRUN_FLAGS=
+clean-local: clean-sim
+clean-sim:
+	rm -rf sim/build
+.PHONY: check-sim clean-sim
+EXTRA_DIST += sim/hosts sim/platform.xml

@@ -20,12 +20,13 @@ check-long: $(check_PROGRAMS) $(long_programs)
 	TC_TEST_TIMEOUT=3600 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(LONG_TESTS)'
 .PHONY: check-long
 
+include tests/comm/local.mk
+include tests/allreduce/local.mk
+if !SIM_BUILD
 include tests/base/local.mk
 include tests/image/local.mk
 include tests/shard/local.mk
 include tests/pack/local.mk
-include tests/comm/local.mk
-include tests/allreduce/local.mk
 include tests/store/local.mk
 include tests/loader/local.mk
 include tests/nn/local.mk
@@ -35,3 +36,4 @@ include tests/train/local.mk
 include tests/draw/local.mk
 include tests/report/local.mk
 include tests/tree/local.mk
+endif
