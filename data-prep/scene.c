@@ -10,7 +10,7 @@
 #define SAMPLES     3 /* a pixel is the mean of SAMPLES x SAMPLES points */
 #define WAVES       3 /* plane waves in the background's texture */
 #define MAX_CLUTTER 4
-#define CONTRAST    0.45 /* least distance of figure and ground, where black to white is 1.73 */
+#define CONTRAST    0.5 /* least distance of figure and ground, where black to white is 1.73 */
 
 typedef struct {
     double c[3]; /* red, green, blue, 0..1 */
@@ -93,10 +93,10 @@ static ground make_ground(tc_rng *rng, double size)
 static figure make_figure(tc_rng *rng, double size, int label, const colour *behind)
 {
     figure f = { .shape = tc_shape_get(label) };
-    double angle = between(rng, 0.0, 2.0 * M_PI), stretch = between(rng, 0.85, 1.18);
+    double angle = between(rng, 0.0, 2.0 * M_PI), stretch = between(rng, 0.9, 1.11);
     double mirror = tc_rng_below(rng, 2) ? -1.0 : 1.0;
 
-    f.radius = size * between(rng, 0.3, 0.46);
+    f.radius = size * between(rng, 0.33, 0.48);
     double reach = fmax(0.0, size / 2.0 - 0.9 * f.radius);
     f.x = size / 2.0 + between(rng, -reach, reach);
     f.y = size / 2.0 + between(rng, -reach, reach);
@@ -108,7 +108,7 @@ static figure make_figure(tc_rng *rng, double size, int label, const colour *beh
         f.paint = any_colour(rng, 0.08, 0.92);
     while (distance(&f.paint, behind) < CONTRAST);
     f.slope = any_colour(rng, -0.06, 0.06);
-    if (tc_rng_uniform(rng) < 0.25) { /* partly hidden by a bar across the outer half */
+    if (tc_rng_uniform(rng) < 0.2) { /* partly hidden by a bar across the outer half */
         double normal = between(rng, 0.0, 2.0 * M_PI);
         f.bar_nx = cos(normal);
         f.bar_ny = sin(normal);
@@ -138,7 +138,7 @@ static scene make_scene(tc_rng *rng, double size, int label)
             .paint = any_colour(rng, 0.0, 1.0),
         };
     }
-    s.noise = between(rng, 0.0, 0.04);
+    s.noise = between(rng, 0.0, 0.035);
     return s;
 }
 

@@ -19,5 +19,8 @@ tc_status tc_report_add(tc_report *report, const char *path);
 /** @param published  Folder of the *.tsv tables, or NULL to leave them out.
  *  @param out        A FILE *. */
 tc_status tc_report_print(tc_report *report, const char *published, void *out);
+/** Every epoch of every run as tab-separated values with a heading, for a plot.  Numbers that the
+ *  log does not have are NaN.   @param out  A FILE *.   @retval TC_IO */
+tc_status tc_report_tsv(const tc_report *report, void *out);
 
 #endif
