@@ -192,14 +192,13 @@ typedef struct {
 } errors;
 
 /* What a run and ref have to show after the same call. */
-static errors compare_all(const check_run *run, const check_run *ref, int64_t count, bool gradients)
+static errors compare_all(const check_run *run, const check_run *ref, int64_t count)
 {
     errors e = { 0 };
     tc_metrics a = { 0 }, b = { 0 };
 
     e.logits = compare(run, ref, TC_VEC_LOGITS, count * run->graph->classes);
-    if (gradients)
-        e.gradients = compare(run, ref, TC_VEC_GRADIENTS, run->graph->param_count);
+    e.gradients = compare(run, ref, TC_VEC_GRADIENTS, run->graph->param_count);
     if (run->graph->stat_count > 0)
         e.stats = compare(run, ref, TC_VEC_STATS, run->graph->stat_count);
     bool read = run->target.backend->metrics(run->step, &a) == TC_OK &&
@@ -229,40 +228,63 @@ static bool evaluate(check_run *run, int64_t count)
     return ok;
 }
 
-check_result check_layers(check_target target, int graph_index)
+/* Training and evaluation of one graph beside ref in double; fewer <= batch pictures in the second.
+ */
+static check_result beside_ref(check_target target, const tc_graph *graph, int64_t batch,
+                               int64_t fewer)
 {
-    tc_graph *graph = check_graph(graph_index);
-    check_run run = { .target = target }, ref;
     check_target oracle = { .precision = TC_F64 };
-    check_result result = broken("open");
-    const int64_t batch = 4, fewer = 3;
+    check_run run = { .target = target }, ref;
 
-    if (graph == NULL || tc_backend_find("ref", &oracle.backend) != TC_OK)
-        return broken("graph");
+    if (tc_backend_find("ref", &oracle.backend) != TC_OK)
+        return broken("ref");
     bool ok = check_open(&ref, oracle, graph, batch, NULL, 0) &&
               check_open(&run, target, graph, batch, NULL, 0);
     tc_slice slice = check_slice(&ref, batch);
     const tc_backend *t = target.backend, *o = oracle.backend;
+    float scale = 1.0f / (float)batch;
+    errors train = { 0 }, eval = { 0 };
     ok = ok && t->place(run.step, 0, &slice) == TC_OK && o->place(ref.step, 0, &slice) == TC_OK &&
-         t->train(run.step, 0, 0.25f, NULL) == TC_OK && o->train(ref.step, 0, 0.25f, NULL) == TC_OK;
-    if (ok) {
-        errors train = compare_all(&run, &ref, batch, true);
-        ok = evaluate(&run, fewer) && evaluate(&ref, fewer);
-        errors eval = compare_all(&run, &ref, fewer, true);
-        double worst =
-            worse(worse(worse(train.logits, train.loss), worse(train.gradients, train.stats)),
-                  worse(worse(eval.logits, eval.loss), worse(eval.gradients, eval.stats)));
-        result = verdict(ok && worst <= target.tolerance && train.hits && eval.hits,
-                         "%s: training: logits %.1e, loss %.1e, gradients %.1e, statistics %.1e; "
-                         "evaluation: logits %.1e, loss %.1e, gradients %.1e%s",
-                         check_graph_name(graph_index), train.logits, train.loss, train.gradients,
-                         train.stats, eval.logits, eval.loss, eval.gradients,
-                         train.hits && eval.hits ? "" : "; other hits");
-    } else {
-        result = broken(check_graph_name(graph_index));
-    }
+         t->train(run.step, 0, scale, NULL) == TC_OK && o->train(ref.step, 0, scale, NULL) == TC_OK;
+    if (ok)
+        train = compare_all(&run, &ref, batch);
+    ok = ok && evaluate(&run, fewer) && evaluate(&ref, fewer);
+    if (ok)
+        eval = compare_all(&run, &ref, fewer);
+    double worst =
+        worse(worse(worse(train.logits, train.loss), worse(train.gradients, train.stats)),
+              worse(worse(eval.logits, eval.loss), worse(eval.gradients, eval.stats)));
+    check_result result =
+        ok ? verdict(worst <= target.tolerance && train.hits && eval.hits,
+                     "%s: training: logits %.1e, loss %.1e, gradients %.1e, statistics %.1e; "
+                     "evaluation: logits %.1e, loss %.1e, gradients %.1e%s",
+                     graph->name, train.logits, train.loss, train.gradients, train.stats,
+                     eval.logits, eval.loss, eval.gradients,
+                     train.hits && eval.hits ? "" : "; other hits")
+           : broken(graph->name);
     check_close(&run);
     check_close(&ref);
+    return result;
+}
+
+check_result check_layers(check_target target, int graph_index)
+{
+    tc_graph *graph = check_graph(graph_index);
+
+    if (graph == NULL)
+        return broken("graph");
+    check_result result = beside_ref(target, graph, 4, 3);
+    tc_graph_free(graph);
+    return result;
+}
+
+check_result check_model(check_target target, const tc_model_options *model, int64_t batch)
+{
+    tc_graph *graph = NULL;
+
+    if (tc_model_build(model, &graph) != TC_OK)
+        return broken(model->name);
+    check_result result = beside_ref(target, graph, batch, batch);
     tc_graph_free(graph);
     return result;
 }

@@ -7,6 +7,7 @@
  * A test of a backend: check_target -> for every graph check_layers(), then the others.
  */
 #include "dev/dev.h"
+#include "nn/model.h"
 
 typedef struct {
     const tc_backend *backend;
@@ -39,7 +40,7 @@ const char *check_graph_name(int i);
 tc_graph *check_graph(int i); /* the caller frees it */
 int check_graph_find(const char *name);
 
-/* Compile with the given bounds, NULL: one bucket a parameter.  False: tc_error_detail() says why. */
+/* Compile with the given bounds, or one bucket a parameter.  False: tc_error_detail() says why. */
 bool check_open(check_run *run, check_target target, const tc_graph *graph, int64_t batch,
                 const int64_t *bound, int n_buckets);
 void check_close(check_run *run);
@@ -51,6 +52,8 @@ tc_slice check_slice(const check_run *run, int64_t count);
 /* Logits, loss, hits, gradients and running statistics of training, of evaluation with a smaller
  * slice, and of backward after an evaluation, against ref in double. */
 check_result check_layers(check_target target, int graph);
+/* The same for a whole network of nn/model.h. */
+check_result check_model(check_target target, const tc_model_options *model, int64_t batch);
 /* place, forward, read LOGITS, criterion, write DLOGITS, backward: the bits of train(). */
 check_result check_phases(check_target target, int graph);
 /* Callbacks in descending order, once each; what they see is final; also with bounds that cut

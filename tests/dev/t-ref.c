@@ -125,6 +125,8 @@ int main(void)
     check_target wide = { .backend = ref, .precision = TC_F64, .tolerance = 1e-12 };
     for (int i = 0; check_graph_name(i) != NULL; i++) /* double: see t-ref-slope */
         report(check_layers(narrow, i));
+    check_target deep = { .backend = ref, .precision = TC_F32, .tolerance = 2e-3 };
+    report(check_model(deep, &(tc_model_options){ .name = "resnet20", .classes = 10 }, 4));
     rules(narrow);
     rules(wide);
     for (int i = 0; check_graph_name(i) != NULL; i++)
