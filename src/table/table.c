@@ -221,19 +221,6 @@ tc_status tc_table_write(tc_table *t, tc_vector vec, const float *in)
     return tc_workers_run(t, 0, t->devices, write_job);
 }
 
-void tc_times_max(tc_table_times *to, const tc_table_times *from)
-{
-#define MAX_OF(field) to->field = from->field > to->field ? from->field : to->field
-    MAX_OF(data);
-    MAX_OF(place);
-    MAX_OF(forward);
-    MAX_OF(backward);
-    MAX_OF(reduce);
-    MAX_OF(comm);
-    MAX_OF(update);
-#undef MAX_OF
-}
-
 void tc_times_add(tc_table_times *to, const tc_table_times *from)
 {
     to->data += from->data;

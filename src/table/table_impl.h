@@ -112,8 +112,7 @@ tc_status tc_workers_run(tc_table *table, int first, int count, tc_job *job);
 /* Bind the calling worker to its cores; a failure is a warning. */
 void tc_worker_bind(tc_worker *w);
 
-/* Field-wise maximum; sum. */
-void tc_times_max(tc_table_times *to, const tc_table_times *from);
+/* Sums, field by field. */
 void tc_times_add(tc_table_times *to, const tc_table_times *from);
 void tc_metrics_add(tc_metrics *to, const tc_metrics *from);
 

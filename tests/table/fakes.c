@@ -364,6 +364,8 @@ static tc_status fake_backward(tc_step *s, int slot, const tc_step_events *event
             s->gradients[i] = g * (float)(1 + i % 3);
         }
         delay(&dev->random, dev->ordinal);
+        if (fake.before_bucket)
+            fake.before_bucket(dev->ordinal, b);
         if (events && events->bucket)
             events->bucket(events->arg, b);
     }

@@ -25,6 +25,7 @@ typedef struct {
     int jitter_us;             /* random delays up to this at buckets and slices */
     int slow_ordinal, slow_us; /* a device that is always late; -1 */
     int bound;                 /* processors that every device must find itself bound to */
+    void (*before_bucket)(int ordinal, int b); /* called before every announcement, or NULL */
 } fake_knobs;
 
 extern fake_knobs fake;

@@ -176,9 +176,35 @@ static void test_options(rig *r)
         return;
     tap_ok(!tc_table_overlaps(table) && strstr(tc_table_choices(table), "exact sums"),
            "choices: %s", tc_table_choices(table));
-    float x = 0;
-    tap_ok(tc_table_read(table, 1, TC_VEC_STATS, &x) == TC_INVAL, "a device that is not there");
     tc_table_destroy(table);
+}
+
+/* Statistics are every device's own; what is written goes to all. */
+static void test_vectors(rig *r, const char *kind)
+{
+    tc_table_options options = rig_options(r, kind, 3, 1);
+    float *stats = calloc((size_t)r->graph->stat_count, sizeof *stats);
+    tc_metrics sum;
+    bool counted = true, written = true;
+
+    if (!stats || rig_open(r, &options, 0, 1, 1000) != TC_OK || rig_train(r, 0, &sum) != TC_OK)
+        abort();
+    for (int d = 0; d < 3; d++)
+        counted = tc_table_read(r->table, d, TC_VEC_STATS, stats) == TC_OK &&
+                  stats[0] == RIG_STEPS && counted;
+    tap_ok(counted, "%s: each device has seen %d steps", kind, RIG_STEPS);
+    stats[0] = 100;
+    written =
+        tc_table_write(r->table, TC_VEC_STATS, stats) == TC_OK && rig_train(r, 3, &sum) == TC_OK;
+    for (int d = 0; d < 3; d++)
+        written = tc_table_read(r->table, d, TC_VEC_STATS, stats) == TC_OK &&
+                  stats[0] == 100 + RIG_STEPS && written;
+    tap_ok(written, "%s: what is written reaches every device", kind);
+    tap_ok(tc_table_read(r->table, 3, TC_VEC_STATS, stats) == TC_INVAL &&
+               tc_table_read(r->table, -1, TC_VEC_STATS, stats) == TC_INVAL,
+           "%s: devices that are not there are refused", kind);
+    rig_close(r);
+    free(stats);
 }
 
 /* Devices open and compute on the processors chosen for them. */
@@ -214,7 +240,7 @@ static void test_times(rig *r, const char *kind)
     double start, wall, parts;
 
     fake.slow_ordinal = 1;
-    fake.slow_us = 2000;
+    fake.slow_us = 4000;
     rig_open(r, &options, 0, 1, 1000);
     tc_table_take_times(r->table, &t);
     start = tc_now();
@@ -223,9 +249,8 @@ static void test_times(rig *r, const char *kind)
     tc_table_take_times(r->table, &t);
     tc_table_take_times(r->table, &again);
     parts = t.data + t.place + t.forward + t.backward + t.reduce + t.comm + t.update;
-    tap_ok(parts <= wall * 1.001 && parts > 0.5 * wall, "%s: parts %.4f s of %.4f s", kind, parts,
-           wall);
-    tap_ok(t.backward >= 0.9 * RIG_STEPS * r->n * 2e-3,
+    tap_ok(parts <= wall && parts > 0.3 * wall, "%s: parts %.4f s of %.4f s", kind, parts, wall);
+    tap_ok(t.backward >= 0.9 * RIG_STEPS * r->n * 4e-3,
            "%s: backward %.4f s is the slowest device's", kind, t.backward);
     tap_ok(t.reduce < 0.5 * t.backward, "%s: reduce %.4f s holds no waiting", kind, t.reduce);
     tap_ok(again.backward == 0 && again.place == 0, "%s: the times were taken", kind);
@@ -250,6 +275,7 @@ int main(void)
     test_binding(&many);
     for (int k = 0; k < 2; k++) {
         const char *kind = k == 0 ? "optimized" : "baseline";
+        test_vectors(&many, kind);
         test_evaluate(&many, kind);
         tap_ok(fake_breaches == 0 && fake_open == 0, "%s: rules kept, all closed", kind);
         test_failures(&many, kind);

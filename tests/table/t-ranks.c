@@ -8,7 +8,9 @@
 
 #include "allreduce/allreduce.h"
 #include "base/log.h"
+#include "base/clock.h"
 #include "comm/comm.h"
+#include "table/table_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +99,72 @@ static void test_overlaps(tc_comm *comm, rig *r)
     }
 }
 
+/* What hold_back() looks at and finds. */
+static struct {
+    tc_table *table;
+    bool waits;
+    atomic_int seen;
+} watch;
+
+/* Wait, not for ever, until table->now says so; returns whether it does. */
+static bool until(bool (*says)(const tc_table *), double seconds)
+{
+    tc_table *t = watch.table;
+    double start = tc_now();
+    bool there;
+
+    do {
+        pthread_mutex_lock(&t->lock);
+        there = says(t);
+        pthread_mutex_unlock(&t->lock);
+        tc_sleep_us(1000);
+    } while (!there && tc_now() - start < seconds);
+    return there;
+}
+
+static bool device_1_has_all(const tc_table *t)
+{
+    return t->now.arrived[0] == 1;
+}
+
+static bool first_is_reduced(const tc_table *t)
+{
+    return t->now.reduced[t->compile.n_buckets - 1];
+}
+
+/* Device 0 begins when device 1 has ended, and holds its last bucket back: is the first one, of
+ * which both have added up their shares, summed over all ranks meanwhile? */
+static void hold_back(int ordinal, int b)
+{
+    if (ordinal == 0 && b == watch.table->compile.n_buckets - 1)
+        until(device_1_has_all, 20);
+    if (ordinal == 0 && b == 0)
+        atomic_fetch_add(&watch.seen, until(first_is_reduced, watch.waits ? 20 : 0.02));
+}
+
+static void test_overlap_acts(tc_comm *comm, rig *r, bool overlap)
+{
+    int rank = tc_comm_rank(comm), ranks = tc_comm_size(comm);
+    tc_allreduce *ctx = make(comm, r, "multicolor");
+    tc_table_options options = rig_options(r, "optimized", 2, ranks);
+    tc_metrics sum;
+
+    options.allreduce = ctx;
+    options.overlap = overlap;
+    bool ok = rig_open(r, &options, rank, ranks, 1000) == TC_OK;
+    watch.table = r->table;
+    watch.waits = overlap;
+    atomic_store(&watch.seen, 0);
+    fake.before_bucket = hold_back;
+    ok = ok && rig_train(r, 0, &sum) == TC_OK;
+    tap_ok_all(ok && atomic_load(&watch.seen) == (overlap ? RIG_STEPS : 0),
+               overlap ? "overlap on: buckets are reduced while backward goes on"
+                       : "overlap off: no bucket is reduced before backward is over");
+    rig_close(r);
+    tc_allreduce_destroy(ctx);
+    fake_reset();
+}
+
 /* The last rank's loader or device fails in step 1; the others must come through the step. */
 static void test_failure(tc_comm *comm, rig *r, const char *kind, bool overlap, bool in_loader)
 {
@@ -138,10 +206,10 @@ static void test_times(tc_comm *comm, rig *r)
     tc_table_options options = rig_options(r, "optimized", 2, ranks);
     tc_table_times t;
     tc_metrics sum;
-    double late = RIG_STEPS * r->n * 2e-3;
+    double late = RIG_STEPS * r->n * 5e-3;
 
     fake.slow_ordinal = 0;
-    fake.slow_us = rank == 0 ? 2000 : 0;
+    fake.slow_us = rank == 0 ? 5000 : 0;
     options.allreduce = ctx;
     if (rig_open(r, &options, rank, ranks, 1000) != TC_OK)
         abort();
@@ -149,9 +217,9 @@ static void test_times(tc_comm *comm, rig *r)
     MPI_Barrier(MPI_COMM_WORLD);
     rig_train(r, 0, &sum);
     tc_table_take_times(r->table, &t);
-    tap_ok_all(rank == 0 ? t.backward >= 0.9 * late : t.backward < 0.5 * late,
+    tap_ok_all(rank == 0 ? t.backward >= 0.9 * late : t.backward < 0.7 * late,
                "the late rank's backward takes %.3f s", t.backward);
-    tap_ok_all(rank == 0 ? t.comm < 0.5 * late : t.comm > 0.5 * late,
+    tap_ok_all(rank == 0 ? t.comm < 0.5 * late : t.comm > 0.3 * late,
                "and the others' time goes to exposed communication");
     rig_close(r);
     tc_allreduce_destroy(ctx);
@@ -170,6 +238,8 @@ int main(int argc, char **argv)
     rig_graph(&r, fake_graph(), 100);
     test_sums(comm, &r);
     test_overlaps(comm, &r);
+    test_overlap_acts(comm, &r, true);
+    test_overlap_acts(comm, &r, false);
     test_failure(comm, &r, "optimized", true, true);
     test_failure(comm, &r, "optimized", true, false);
     test_failure(comm, &r, "optimized", false, true);

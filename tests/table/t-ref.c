@@ -18,6 +18,7 @@
 typedef struct {
     tc_comm *comm;
     const tc_backend *backend;
+    tc_precision precision;
     rig r;
 } bench;
 
@@ -56,6 +57,7 @@ static float *run(bench *b, const char *kind, int devices, const char *algorithm
     if (algorithm && tc_allreduce_create(b->comm, &how, b->r.n, b->r.count, &ctx) != TC_OK)
         abort();
     options.backend = b->backend;
+    options.precision = b->precision;
     options.global_batch = RIG_BATCH;
     options.allreduce = ctx;
     options.overlap = overlap;
@@ -106,6 +108,12 @@ static void test_alone(bench *b)
         free(again);
         free(baseline);
     }
+    b->precision = TC_F64;
+    float *in_double = run(b, "optimized", 2, NULL, false);
+    b->precision = TC_F32;
+    tap_ok_all(distance(b, in_double, one) <= 1e-5 && !same(b, in_double, one),
+               "computing in double agrees (%.2g)", distance(b, in_double, one));
+    free(in_double);
     free(start);
     free(one);
 }
@@ -148,6 +156,7 @@ int main(int argc, char **argv)
         return 1;
     tc_log_set_level(TC_LOG_WARN);
     fake_reset();
+    b.precision = TC_F32;
     if (tc_backend_find("ref", &b.backend) != TC_OK)
         return tc_exit(b.comm, TC_NOSUPPORT);
     rig_graph(&b.r, plain_graph(), 100);
