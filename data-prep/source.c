@@ -39,10 +39,13 @@ tc_status tc_source_open(const tc_source_options *options, tc_source **source_p)
     source->used = -1;
     status = tc_walk_open(options->source, &source->walk);
     if (status == TC_OK && options->prefix != NULL) {
-        int length = (int)strlen(options->prefix);
-        while (length > 0 && options->prefix[length - 1] == '/')
+        const char *prefix = options->prefix;
+        while (prefix[0] == '/' || (prefix[0] == '.' && (prefix[1] == '/' || prefix[1] == '\0')))
+            prefix++; /* members are named without "./", too */
+        int length = (int)strlen(prefix);
+        while (length > 0 && prefix[length - 1] == '/')
             length--;
-        if (asprintf(&source->prefix[0], "%.*s%s", length, options->prefix, length ? "/" : "") < 0)
+        if (asprintf(&source->prefix[0], "%.*s%s", length, prefix, length > 0 ? "/" : "") < 0)
             source->prefix[0] = NULL;
         source->prefixes = 1;
         source->decided = true;

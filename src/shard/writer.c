@@ -13,7 +13,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#define STREAM_BYTES ((size_t)1 << 20) /* of the stream's buffer: many shards are open at once */
+#define STREAM_BYTES ((size_t)256 << 10) /* of the stream's buffer: many shards are open at once \
+                                          */
 
 struct tc_shard_writer {
     FILE *file;

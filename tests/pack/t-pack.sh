@@ -31,7 +31,7 @@ ok "a folder around the splits, by a link" create "$work/around" -o "$work/e" --
 ok "is the same" same "$work/a/train" "$work/e/train"
 ok "the class folders themselves" create "$src/train" -o "$work/f" --split train
 ok "are the same" same "$work/a/train" "$work/f/train"
-ok "a prefix" create "$work/around" -o "$work/g" --split train --prefix pets/train/
+ok "a prefix" create "$work/around" -o "$work/g" --split train --prefix ./pets/train/
 ok "is the same" same "$work/a/train" "$work/g/train"
 ok "another seed" create "$src" -o "$work/h" --split train --seed 2
 ok "is distributed otherwise" test "`cksum <"$work/a/train/00000.shard"`" != \
