@@ -29,7 +29,7 @@ static tc_status find_hosts(tc_comm *comm)
 
     TC_TRY_MPI(MPI_Get_processor_name(comm->host, &length));
     comm->host[length] = '\0';
-#ifdef MPI_COMM_TYPE_SHARED
+#if MPI_VERSION >= 3 || defined MPI_COMM_TYPE_SHARED /* an enumerator in Open MPI */
     TC_TRY_MPI(
         MPI_Comm_split_type(comm->mpi, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &local));
 #else /* every rank counts as a host of its own */
