@@ -7,7 +7,8 @@ AC_DEFUN([TC_REQUIRE_LIB], [
     [AC_MSG_ERROR([$4 not found in lib$2: install it (Debian: $5)])])
 ])
 
-# TC_WITH_LIB(option, purpose, PREFIX, library, header, function): --with-OPTION[=yes|no|DIR].
+# TC_WITH_LIB(option, purpose, PREFIX, library, header, function, [more checks]):
+# --with-OPTION[=yes|no|DIR].  The further checks may set tc_OPTION=no and tc_OPTION_why.
 # Sets tc_OPTION, tc_OPTION_why, PREFIX_CPPFLAGS, PREFIX_LIBS; defines HAVE_PREFIX (1 or absent) and
 # the Automake conditional HAVE_PREFIX.
 AC_DEFUN([TC_WITH_LIB], [
@@ -26,6 +27,7 @@ AC_DEFUN([TC_WITH_LIB], [
 #include <setjmp.h>
 ]])
     AC_CHECK_LIB([$4], [$6], [:], [tc_$1=no; tc_$1_why="no lib$4"])
+    AS_IF([test "x$tc_$1" = xyes], [m4_default([$7], [:])])
     CPPFLAGS=$tc_save_CPPFLAGS; LDFLAGS=$tc_save_LDFLAGS; LIBS=$tc_save_LIBS
     AS_IF([test "x$tc_$1" = xyes], [$3_LIBS="$$3_LIBS -l$4"
       AC_DEFINE([HAVE_$3], [1], [Define to 1 for: $2.])])

@@ -1,0 +1,212 @@
+/*
+ * The kernels on planes, for one block size: included by kernels.c with LANES (8 or 16) and
+ * LANE_NAME(name) defined.  One pixel of a plane is one vector of LANES floats.
+ *
+ * Sums run in float over CHUNK pixels, while those lie in the first-level cache, and in double
+ * from there on: fast, and stable for any mean and size.
+ */
+typedef float LANE_NAME(vec) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
+typedef int32_t LANE_NAME(mask) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
+#define VEC LANE_NAME(vec)
+#define MASK LANE_NAME(mask)
+#define LOAD(p) (*(const VEC *)(p))
+#define STORE(p, v) (*(VEC *)(p) = (v))
+/* v where not (y <= 0), else 0; a NaN passes, so that it is seen in the loss. */
+#define KEEP(v, y) ((VEC)((MASK)(v) & ~((y) <= (VEC){ 0 })))
+
+CLONES static void LANE_NAME(moments)(const float *x, int64_t pixels, double *mean, double *m2)
+{
+    for (int j = 0; j < LANES; j++)
+        mean[j] = m2[j] = 0;
+    for (int64_t done = 0; done < pixels; done += CHUNK) {
+        int64_t n = pixels - done < CHUNK ? pixels - done : CHUNK;
+        const float *p = x + done * LANES;
+        VEC s0 = { 0 }, s1 = { 0 }, q0 = { 0 }, q1 = { 0 };
+        int64_t i;
+        for (i = 0; i + 1 < n; i += 2) {
+            s0 += LOAD(p + i * LANES);
+            s1 += LOAD(p + (i + 1) * LANES);
+        }
+        if (i < n)
+            s0 += LOAD(p + i * LANES);
+        VEC m = (s0 + s1) / (float)n;
+        for (i = 0; i + 1 < n; i += 2) {
+            VEC d0 = LOAD(p + i * LANES) - m, d1 = LOAD(p + (i + 1) * LANES) - m;
+            q0 += d0 * d0;
+            q1 += d1 * d1;
+        }
+        if (i < n) {
+            VEC d0 = LOAD(p + i * LANES) - m;
+            q0 += d0 * d0;
+        }
+        float cm[LANES], cq[LANES];
+        STORE(cm, m);
+        STORE(cq, q0 + q1);
+        double share = (double)n / (double)(done + n); /* Chan et al.: join two sets' moments */
+        for (int j = 0; j < LANES; j++) {
+            double delta = cm[j] - mean[j];
+            mean[j] += delta * share;
+            m2[j] += cq[j] + delta * delta * share * (double)done;
+        }
+    }
+}
+
+CLONES static void LANE_NAME(bn_affine)(const float *x, const float *residual, float *y,
+                                        int64_t pixels, const dn_bn_block *bn, bool relu)
+{
+    const VEC mean = LOAD(bn->mean), scale = LOAD(bn->scale), shift = LOAD(bn->shift);
+    int64_t n = pixels * LANES;
+
+    if (residual != NULL && relu) {
+        for (int64_t i = 0; i < n; i += LANES) {
+            VEC v = (LOAD(x + i) - mean) * scale + shift + LOAD(residual + i);
+            STORE(y + i, KEEP(v, v));
+        }
+    } else if (residual != NULL) {
+        for (int64_t i = 0; i < n; i += LANES)
+            STORE(y + i, (LOAD(x + i) - mean) * scale + shift + LOAD(residual + i));
+    } else if (relu) {
+        for (int64_t i = 0; i < n; i += LANES) {
+            VEC v = (LOAD(x + i) - mean) * scale + shift;
+            STORE(y + i, KEEP(v, v));
+        }
+    } else {
+        for (int64_t i = 0; i < n; i += LANES)
+            STORE(y + i, (LOAD(x + i) - mean) * scale + shift);
+    }
+}
+
+CLONES static void LANE_NAME(bn_sums)(const float *dy, const float *x, const float *y, float *dz,
+                                      int64_t pixels, const dn_bn_block *bn, dn_mask how,
+                                      double *sum_g, double *sum_gx)
+{
+    const VEC mean = LOAD(bn->mean), scale = LOAD(bn->scale), shift = LOAD(bn->shift);
+
+    for (int j = 0; j < LANES; j++)
+        sum_g[j] = sum_gx[j] = 0;
+    for (int64_t done = 0; done < pixels; done += CHUNK) {
+        int64_t n = (pixels - done < CHUNK ? pixels - done : CHUNK) * LANES, at = done * LANES;
+        VEC s = { 0 }, sx = { 0 };
+        if (how == DN_MASK_OUTPUT) {
+            for (int64_t i = at; i < at + n; i += LANES) {
+                VEC g = LOAD(dy + i);
+                g = KEEP(g, LOAD(y + i));
+                STORE(dz + i, g);
+                s += g;
+                sx += g * (LOAD(x + i) - mean);
+            }
+        } else if (how == DN_MASK_INPUT) {
+            for (int64_t i = at; i < at + n; i += LANES) {
+                VEC d = LOAD(x + i) - mean, g = LOAD(dy + i);
+                g = KEEP(g, d * scale + shift);
+                s += g;
+                sx += g * d;
+            }
+        } else {
+            for (int64_t i = at; i < at + n; i += LANES) {
+                VEC g = LOAD(dy + i);
+                s += g;
+                sx += g * (LOAD(x + i) - mean);
+            }
+        }
+        float cs[LANES], cx[LANES];
+        STORE(cs, s);
+        STORE(cx, sx);
+        for (int j = 0; j < LANES; j++) {
+            sum_g[j] += cs[j];
+            sum_gx[j] += cx[j];
+        }
+    }
+}
+
+CLONES static void LANE_NAME(bn_apply)(const float *dy, const float *x, float *dx, int64_t pixels,
+                                       const dn_bn_block *bn, dn_mask how)
+{
+    const VEC mean = LOAD(bn->mean), scale = LOAD(bn->scale), shift = LOAD(bn->shift);
+    const VEC p = LOAD(bn->p), q = LOAD(bn->q), r = LOAD(bn->r);
+    int64_t n = pixels * LANES;
+
+    if (how == DN_MASK_INPUT) {
+        for (int64_t i = 0; i < n; i += LANES) {
+            VEC d = LOAD(x + i) - mean, g = LOAD(dy + i);
+            g = KEEP(g, d * scale + shift);
+            STORE(dx + i, p * g + (q * d + r));
+        }
+    } else {
+        for (int64_t i = 0; i < n; i += LANES)
+            STORE(dx + i, p * LOAD(dy + i) + (q * (LOAD(x + i) - mean) + r));
+    }
+}
+
+CLONES static void LANE_NAME(average)(const float *x, int64_t pixels, float *y)
+{
+    double sum[LANES] = { 0 };
+
+    for (int64_t done = 0; done < pixels; done += CHUNK) {
+        int64_t n = (pixels - done < CHUNK ? pixels - done : CHUNK) * LANES, at = done * LANES;
+        VEC s = { 0 };
+        for (int64_t i = at; i < at + n; i += LANES)
+            s += LOAD(x + i);
+        float cs[LANES];
+        STORE(cs, s);
+        for (int j = 0; j < LANES; j++)
+            sum[j] += cs[j];
+    }
+    for (int j = 0; j < LANES; j++)
+        y[j] = (float)(sum[j] / (double)pixels);
+}
+
+CLONES static void LANE_NAME(spread)(const float *dy, int64_t pixels, float *dx)
+{
+    const VEC v = LOAD(dy) / (float)pixels;
+
+    for (int64_t i = 0; i < pixels * LANES; i += LANES)
+        STORE(dx + i, v);
+}
+
+CLONES static void LANE_NAME(avg_pool)(const float *x, float *y, const dn_pool_shape *s)
+{
+    for (int64_t oh = 0; oh < s->out_h; oh++)
+        for (int64_t ow = 0; ow < s->out_w; ow++) {
+            pool_window w = window_at(s, oh, ow);
+            VEC sum = { 0 };
+            for (int64_t h = w.h0; h < w.h1; h++)
+                for (int64_t i = w.w0; i < w.w1; i++)
+                    sum += LOAD(x + (h * s->w + i) * LANES);
+            STORE(y + (oh * s->out_w + ow) * LANES, sum / (float)w.area);
+        }
+}
+
+CLONES static void LANE_NAME(avg_pool_back)(const float *dy, float *dx, const dn_pool_shape *s)
+{
+    for (int64_t i = 0; i < s->h * s->w * LANES; i += LANES)
+        STORE(dx + i, (VEC){ 0 });
+    for (int64_t oh = 0; oh < s->out_h; oh++)
+        for (int64_t ow = 0; ow < s->out_w; ow++) {
+            pool_window w = window_at(s, oh, ow);
+            const VEC g = LOAD(dy + (oh * s->out_w + ow) * LANES) / (float)w.area;
+            for (int64_t h = w.h0; h < w.h1; h++)
+                for (int64_t i = w.w0; i < w.w1; i++) {
+                    float *at = dx + (h * s->w + i) * LANES;
+                    STORE(at, LOAD(at) + g);
+                }
+        }
+}
+
+static const dn_lanes LANE_NAME(table) = {
+    .block = LANES,
+    .moments = LANE_NAME(moments),
+    .bn_affine = LANE_NAME(bn_affine),
+    .bn_sums = LANE_NAME(bn_sums),
+    .bn_apply = LANE_NAME(bn_apply),
+    .average = LANE_NAME(average),
+    .spread = LANE_NAME(spread),
+    .avg_pool = LANE_NAME(avg_pool),
+    .avg_pool_back = LANE_NAME(avg_pool_back),
+};
+
+#undef VEC
+#undef MASK
+#undef LOAD
+#undef STORE
+#undef KEEP

@@ -1,0 +1,319 @@
+/* One operation, forward and backward. */
+#include <config.h>
+
+#include "dev/onednn/onednn.h"
+
+#include <string.h>
+
+#define CHUNK ((int64_t)16384) /* floats that one thread takes at a time */
+
+void dn_parallel(const tc_dev *dev, int64_t count, void (*work)(void *ctx, int64_t i), void *ctx)
+{
+    if (dev->threads == 1 || count == 1) { /* OpenMP would allocate a team */
+        for (int64_t i = 0; i < count; i++)
+            work(ctx, i);
+        return;
+    }
+#pragma omp parallel for num_threads(dev->threads) schedule(static)
+    for (int64_t i = 0; i < count; i++)
+        work(ctx, i);
+}
+
+/* ---- Element by element ---- */
+
+typedef struct {
+    void (*two)(const float *a, const float *b, float *y, int64_t count);
+    void (*one)(const float *a, float *y, int64_t count);
+    const float *a, *b;
+    float *y;
+    int64_t count;
+} flat_job;
+
+static void flat_work(void *ctx, int64_t i)
+{
+    const flat_job *job = ctx;
+    int64_t at = i * CHUNK, n = job->count - at < CHUNK ? job->count - at : CHUNK;
+
+    if (job->two != NULL)
+        job->two(job->a + at, job->b + at, job->y + at, n);
+    else
+        job->one(job->a + at, job->y + at, n);
+}
+
+static void flat_run(const tc_step *step, flat_job job)
+{
+    dn_parallel(step->dev, (job.count + CHUNK - 1) / CHUNK, flat_work, &job);
+}
+
+/* ---- Plane by plane ---- */
+
+typedef struct {
+    const dn_lanes *lanes;
+    const float *from;
+    float *to;
+    int64_t pixels, step_from, step_to; /* floats from plane to plane */
+    dn_pool_shape shape;
+} plane_job;
+
+static void average_work(void *ctx, int64_t i)
+{
+    const plane_job *job = ctx;
+
+    job->lanes->average(job->from + i * job->step_from, job->pixels, job->to + i * job->step_to);
+}
+
+static void spread_work(void *ctx, int64_t i)
+{
+    const plane_job *job = ctx;
+
+    job->lanes->spread(job->from + i * job->step_from, job->pixels, job->to + i * job->step_to);
+}
+
+static void avg_pool_work(void *ctx, int64_t i)
+{
+    const plane_job *job = ctx;
+
+    job->lanes->avg_pool(job->from + i * job->step_from, job->to + i * job->step_to, &job->shape);
+}
+
+static void avg_pool_back_work(void *ctx, int64_t i)
+{
+    const plane_job *job = ctx;
+
+    job->lanes->avg_pool_back(job->from + i * job->step_from, job->to + i * job->step_to,
+                              &job->shape);
+}
+
+/* Averages: forward where dy is NULL. */
+static void average_run(tc_step *step, const dn_op *op, const float *dy, float *dx)
+{
+    const dn_value *in = &step->value[op->in[0]], *out = &step->value[op->out];
+    const tc_node *node = op->node;
+    int64_t planes = in->layout.step_n / in->layout.step_c * step->batch;
+    plane_job job = { .lanes = step->lanes, .pixels = in->layout.h * in->layout.w,
+                      .from = in->data, .to = out->data,
+                      .step_from = in->layout.step_c, .step_to = out->layout.step_c };
+
+    job.shape = (dn_pool_shape){ .h = in->layout.h, .w = in->layout.w, .out_h = out->layout.h,
+                                 .out_w = out->layout.w, .kh = node->kh, .kw = node->kw,
+                                 .stride_h = node->stride_h, .stride_w = node->stride_w,
+                                 .pad_h = node->pad_h, .pad_w = node->pad_w };
+    if (dy != NULL) {
+        job.from = dy;
+        job.to = dx;
+        job.step_from = out->layout.step_c;
+        job.step_to = in->layout.step_c;
+    }
+    if (op->kind == TC_OP_GLOBAL_AVG)
+        dn_parallel(step->dev, planes, dy ? spread_work : average_work, &job);
+    else
+        dn_parallel(step->dev, planes, dy ? avg_pool_back_work : avg_pool_work, &job);
+}
+
+/* ---- Concatenation ---- */
+
+/* Copy channels [from, from + count) of one picture in layout `a` to channels [to, …) in `b`. */
+static void copy_channels(const float *a, const dn_layout *la, int64_t from, float *b,
+                          const dn_layout *lb, int64_t to, int64_t count)
+{
+    int64_t block = la->block, pixels = la->h * la->w;
+
+    for (int64_t c = 0; c < count;) {
+        const float *s = a + (from + c) / block * la->step_c + (from + c) % block;
+        float *d = b + (to + c) / block * lb->step_c + (to + c) % block;
+        if ((from + c) % block == 0 && (to + c) % block == 0 && count - c >= block) {
+            memcpy(d, s, (size_t)(pixels * block) * sizeof *d);
+            c += block;
+            continue;
+        }
+        for (int64_t i = 0; i < pixels; i++)
+            d[i * block] = s[i * block];
+        c++;
+    }
+}
+
+/* The channels between c and the end of its block. */
+static void zero_padding(float *picture, const dn_layout *l)
+{
+    for (int64_t c = l->c; c % l->block != 0; c++) {
+        float *d = picture + c / l->block * l->step_c + c % l->block;
+        for (int64_t i = 0; i < l->h * l->w; i++)
+            d[i * l->block] = 0;
+    }
+}
+
+typedef struct {
+    tc_step *step;
+    const dn_op *op;
+    bool back;
+} concat_job;
+
+static void concat_work(void *ctx, int64_t n)
+{
+    const concat_job *job = ctx;
+    const dn_op *op = job->op;
+    const dn_value *out = &job->step->value[op->out];
+    const dn_buffer *buffer = job->step->buffer;
+    int64_t at = 0;
+
+    for (int k = 0; k < op->n_in; k++) {
+        const dn_value *in = &job->step->value[op->in[k]];
+        const dn_layout *li = &in->layout, *lo = &out->layout;
+        if (!job->back) {
+            copy_channels(in->data + n * li->step_n, li, 0, out->data + n * lo->step_n, lo, at, li->c);
+        } else if (op->dx[k] >= 0) {
+            float *dx = buffer[op->dx[k]].data + n * li->step_n;
+            copy_channels(buffer[op->dy].data + n * lo->step_n, lo, at, dx, li, 0, li->c);
+            zero_padding(dx, li);
+        }
+        at += li->c;
+    }
+    if (!job->back)
+        zero_padding(out->data + n * out->layout.step_n, &out->layout);
+}
+
+/* ---- Fully connected ---- */
+
+/* Rows of (n, c) with a step: zero what lies between c and the step. */
+static void zero_tails(float *data, const dn_layout *l)
+{
+    for (int64_t i = 0; i < l->n && l->step_n > l->c; i++)
+        memset(data + i * l->step_n + l->c, 0, (size_t)(l->step_n - l->c) * sizeof *data);
+}
+
+static tc_status fc_forward(tc_step *step, dn_op *op, int slot)
+{
+    tc_status status = dn_run(step->dev, &op->flatten, slot);
+
+    if (status == TC_OK)
+        status = dn_run(step->dev, &op->forward, slot);
+    zero_tails(step->value[op->out].data, &step->value[op->out].layout);
+    return status;
+}
+
+static tc_status fc_backward(tc_step *step, dn_op *op, int slot)
+{
+    const dn_layout *out = &step->value[op->out].layout, *in = &step->value[op->in[0]].layout;
+    const float *dy = step->buffer[op->dy].data;
+    tc_status status = dn_run(step->dev, &op->back_weights, slot);
+
+    if (op->node->bias >= 0) {
+        float *db = step->gradients + step->graph->param[op->node->bias].offset;
+        for (int64_t c = 0; c < out->c; c++) {
+            double sum = 0;
+            for (int64_t i = 0; i < out->n; i++)
+                sum += dy[i * out->step_n + c];
+            db[c] = (float)sum;
+        }
+    }
+    if (status != TC_OK || op->dx[0] < 0)
+        return status;
+    status = dn_run(step->dev, &op->back_data, slot);
+    if (op->unflatten.desc == NULL)
+        zero_tails(step->buffer[op->dx[0]].data, in);
+    else if (status == TC_OK)
+        status = dn_run(step->dev, &op->unflatten, slot);
+    return status;
+}
+
+/* ---- Any operation ---- */
+
+tc_status dn_op_forward(tc_step *step, dn_op *op, int slot)
+{
+    const dn_value *out = &step->value[op->out];
+    const float *a = step->value[op->in[0]].data;
+
+    switch (op->kind) {
+    case TC_OP_CONV:
+    case TC_OP_MAX_POOL:
+        return dn_run(step->dev, &op->forward, slot);
+    case TC_OP_BN:
+        dn_bn_forward(step, op);
+        return TC_OK;
+    case TC_OP_RELU:
+        flat_run(step, (flat_job){ .one = dn_k_relu, .a = a, .y = out->data, .count = out->count });
+        return TC_OK;
+    case TC_OP_ADD:
+        flat_run(step, (flat_job){ .two = op->relu ? dn_k_add_relu : dn_k_add, .a = a,
+                                   .b = step->value[op->in[1]].data, .y = out->data,
+                                   .count = out->count });
+        return TC_OK;
+    case TC_OP_AVG_POOL:
+    case TC_OP_GLOBAL_AVG:
+        average_run(step, op, NULL, NULL);
+        return TC_OK;
+    case TC_OP_CONCAT:
+        dn_parallel(step->dev, step->batch, concat_work, &(concat_job){ step, op, false });
+        return TC_OK;
+    case TC_OP_FC:
+        return fc_forward(step, op, slot);
+    case TC_OP_LOSS: /* run.c evaluates losses: they need labels and a scale */
+    case TC_OP_INPUT:
+        return TC_OK;
+    }
+    return tc_fail(TC_NOSUPPORT, "onednn: node %s: unknown operation %d", op->node->name,
+                   (int)op->kind);
+}
+
+static tc_status conv_backward(tc_step *step, dn_op *op, int slot)
+{
+    tc_status status = dn_run(step->dev, &op->back_weights, slot);
+
+    if (status == TC_OK)
+        status = dn_run(step->dev, &op->store, slot);
+    if (status == TC_OK && op->dx[0] >= 0)
+        status = dn_run(step->dev, &op->back_data, slot);
+    return status;
+}
+
+static tc_status backward_alone(tc_step *step, dn_op *op, int slot)
+{
+    const dn_value *out = &step->value[op->out];
+    const float *dy = step->buffer[op->dy].data;
+
+    switch (op->kind) {
+    case TC_OP_CONV:
+        return conv_backward(step, op, slot);
+    case TC_OP_MAX_POOL:
+        return op->dx[0] < 0 ? TC_OK : dn_run(step->dev, &op->back_data, slot);
+    case TC_OP_BN:
+        dn_bn_backward(step, op);
+        return TC_OK;
+    case TC_OP_RELU:
+        flat_run(step, (flat_job){ .two = dn_k_mask, .a = dy, .b = out->data,
+                                   .y = step->buffer[op->dx[0]].data, .count = out->count });
+        return TC_OK;
+    case TC_OP_ADD:
+        if (op->relu)
+            flat_run(step, (flat_job){ .two = dn_k_mask, .a = dy, .b = out->data,
+                                       .y = step->buffer[op->dz].data, .count = out->count });
+        return TC_OK;
+    case TC_OP_AVG_POOL:
+    case TC_OP_GLOBAL_AVG:
+        if (op->dx[0] >= 0)
+            average_run(step, op, dy, step->buffer[op->dx[0]].data);
+        return TC_OK;
+    case TC_OP_CONCAT:
+        dn_parallel(step->dev, step->batch, concat_work, &(concat_job){ step, op, true });
+        return TC_OK;
+    case TC_OP_FC:
+        return fc_backward(step, op, slot);
+    default:
+        return TC_OK;
+    }
+}
+
+tc_status dn_op_backward(tc_step *step, dn_op *op, int slot)
+{
+    tc_status status = backward_alone(step, op, slot);
+
+    for (int k = 0; k <= TC_NODE_INPUTS; k++) { /* other readers of an input have been here before */
+        const dn_sum *sum = &op->sum[k];
+        if (sum->dst >= 0)
+            flat_run(step, (flat_job){ .two = dn_k_add, .a = step->buffer[sum->a].data,
+                                       .b = step->buffer[sum->b].data,
+                                       .y = step->buffer[sum->dst].data,
+                                       .count = step->value[op->in[k < op->n_in ? k : 0]].count });
+    }
+    return status;
+}
