@@ -14,3 +14,13 @@ tests_dev_t_ref_slope_all_n1_SOURCES = tests/dev/t-ref-slope.c $(dev_check)
 tests_dev_t_ref_slope_all_n1_CPPFLAGS = $(AM_CPPFLAGS) -DELEMENTS=INT64_MAX
 tests_dev_t_ref_slope_all_n1_LDADD = libtricolor.la
 LONG_TESTS += tests/dev/t-ref-slope-all.n1
+
+
+# oneDNN against the oracle.
+if HAVE_DNNL
+check_PROGRAMS += tests/dev/t-onednn-layers.n1
+tests_dev_t_onednn_layers_n1_SOURCES = tests/dev/t-onednn-layers.c tests/dev/onednn-pair.c \
+	tests/dev/onednn-pair.h
+tests_dev_t_onednn_layers_n1_LDADD = libtricolor.la
+TESTS += tests/dev/t-onednn-layers.n1
+endif

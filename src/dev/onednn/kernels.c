@@ -8,7 +8,7 @@
 #include "dev/onednn/onednn.h"
 
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-#define CLONES __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
+#define CLONES __attribute__((target_clones("default", "avx2", "avx512f")))
 #else
 #define CLONES
 #endif
