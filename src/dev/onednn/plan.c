@@ -212,20 +212,31 @@ static void plan_apart(tc_step *step, dn_op *op)
     buffer_release(step, op->dy);
 }
 
+/* Nothing wanted yet; and the losses' gradients, which are written before the backward starts (or
+ * by the host) and so may share memory with nothing in it. */
+static void plan_sources(tc_step *step)
+{
+    for (int i = 0; i < step->n_ops; i++) {
+        dn_op *op = &step->op[i];
+        op->dy = op->dz = -1;
+        for (int k = 0; k < TC_NODE_INPUTS; k++)
+            op->dx[k] = -1;
+        for (int k = 0; k <= TC_NODE_INPUTS; k++)
+            op->sum[k] = (dn_sum){ -1, -1, -1 };
+        op->live = op->kind == TC_OP_LOSS && op->node->loss_weight > 0 &&
+                   step->value[op->in[0]].needs_grad;
+        if (op->live) {
+            op->dx[0] = buffer_new(step, step->value[op->in[0]].count);
+            step->buffer[op->dx[0]].refs++; /* for good: never handed on */
+        }
+    }
+}
+
 static void plan_backward(tc_step *step, dn_op *op)
 {
-    op->dy = op->dz = -1;
-    for (int k = 0; k < TC_NODE_INPUTS; k++)
-        op->dx[k] = -1;
-    for (int k = 0; k <= TC_NODE_INPUTS; k++)
-        op->sum[k] = (dn_sum){ -1, -1, -1 };
     if (op->kind == TC_OP_LOSS) {
-        op->live = op->node->loss_weight > 0 && step->value[op->in[0]].needs_grad;
-        if (!op->live)
-            return;
-        op->dx[0] = buffer_new(step, step->value[op->in[0]].count);
-        step->buffer[op->dx[0]].refs++; /* for good: the host writes there between the phases */
-        op->sum[0] = contribute(step, op->in[0], op->dx[0]);
+        if (op->live)
+            op->sum[0] = contribute(step, op->in[0], op->dx[0]);
         return;
     }
     op->dy = step->grad[op->out];
@@ -325,6 +336,7 @@ tc_status dn_plan_buffers(tc_step *step)
         return TC_OK;
     for (int i = 0; i < step->graph->n_nodes; i++)
         step->grad[i] = -1;
+    plan_sources(step);
     for (int i = step->n_ops - 1; i >= 0; i--)
         plan_backward(step, &step->op[i]);
     plan_buckets(step);
