@@ -61,7 +61,8 @@ tc_slice pair_slice(const pair_data *data, int64_t count)
     return (tc_slice){ count, data->images, data->labels, data->offset };
 }
 
-static tc_status write_vector(const pair_side *side, tc_vector vec, const float *from, int64_t count)
+static tc_status write_vector(const pair_side *side, tc_vector vec, const float *from,
+                              int64_t count)
 {
     double *wide = NULL;
 
@@ -105,8 +106,11 @@ tc_status pair_open(const char *backend, tc_precision precision, const pair_data
         status = tc_graph_buckets(graph, 4096, &bound, &n);
     if (status == TC_OK)
         status = side->backend->open(&options, &side->dev);
-    tc_compile_options compile = { .max_batch = data->batch, .precision = precision,
-                                   .n_buckets = n, .bound = bound, .training = true,
+    tc_compile_options compile = { .max_batch = data->batch,
+                                   .precision = precision,
+                                   .n_buckets = n,
+                                   .bound = bound,
+                                   .training = true,
                                    .deterministic = true };
     if (status == TC_OK)
         status = side->backend->compile(side->dev, graph, &compile, &side->step);
@@ -197,8 +201,8 @@ static tc_status train_and_update(const pair_data *data, const pair_side *side)
     if (status == TC_OK)
         status = side->backend->train(side->step, 1, 1.0f / (float)data->batch, NULL);
     for (int b = 0; b < n && status == TC_OK; b++)
-        status = side->backend->update(side->step, b, side->backend->host_gradients(side->step),
-                                       &sgd);
+        status =
+            side->backend->update(side->step, b, side->backend->host_gradients(side->step), &sgd);
     tc_free(bound);
     return status;
 }

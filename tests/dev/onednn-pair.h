@@ -14,9 +14,9 @@ typedef struct {
 typedef struct {
     const tc_graph *graph;
     int64_t batch, n_pixels;
-    uint8_t *images;  /* (batch,H,W,3) */
+    uint8_t *images; /* (batch,H,W,3) */
     int32_t *labels;
-    float *offset;    /* (batch,3) */
+    float *offset; /* (batch,3) */
     float *weights, *stats;
 } pair_data;
 

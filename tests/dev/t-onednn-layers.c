@@ -52,7 +52,8 @@ static int conv_twice(tc_graph *g) /* the input and a node with two readers each
 {
     int a = conv(g, 0, "a", 16, 3, 1, 1, false), b = conv(g, 0, "b", 16, 1, 1, 0, true);
     int c = tc_graph_add(g, a, b);
-    return head(g, tc_graph_add(g, conv(g, c, "c", 12, 3, 1, 1, false), conv(g, c, "d", 12, 1, 1, 0, false)));
+    return head(g, tc_graph_add(g, conv(g, c, "c", 12, 3, 1, 1, false),
+                                conv(g, c, "d", 12, 1, 1, 0, false)));
 }
 
 static int bn_plain(tc_graph *g)
@@ -84,7 +85,8 @@ static int residual_identity(tc_graph *g)
 {
     int x = tc_graph_relu(g, bn(g, conv(g, 0, "stem", 16, 3, 1, 1, false), "bn0"));
     for (int i = 0; i < 2; i++) {
-        int y = tc_graph_relu(g, bn(g, conv(g, x, i ? "c" : "a", 16, 3, 1, 1, false), i ? "bn3" : "bn1"));
+        int y = tc_graph_relu(
+            g, bn(g, conv(g, x, i ? "c" : "a", 16, 3, 1, 1, false), i ? "bn3" : "bn1"));
         y = bn(g, conv(g, y, i ? "d" : "b", 16, 3, 1, 1, false), i ? "bn4" : "bn2");
         x = tc_graph_relu(g, tc_graph_add(g, i ? x : y, i ? y : x));
     }
@@ -132,8 +134,10 @@ static int concat_of(tc_graph *g, const int *channels)
     int x = tc_graph_relu(g, bn(g, conv(g, 0, "stem", 16, 3, 1, 1, false), "bn0")), in[4];
     in[0] = conv(g, x, "a", channels[0], 1, 1, 0, true);
     in[1] = tc_graph_relu(g, conv(g, x, "b", channels[1], 3, 1, 1, true));
-    in[2] = tc_graph_relu(g, bn(g, conv(g, tc_graph_pool(g, x, TC_OP_AVG_POOL, 3, 1, 1, false), "c",
-                                        channels[2], 1, 1, 0, true), "bn1"));
+    in[2] = tc_graph_relu(g, bn(g,
+                                conv(g, tc_graph_pool(g, x, TC_OP_AVG_POOL, 3, 1, 1, false), "c",
+                                     channels[2], 1, 1, 0, true),
+                                "bn1"));
     in[3] = tc_graph_pool(g, x, TC_OP_MAX_POOL, 3, 1, 1, false);
     x = tc_graph_concat(g, in, 4);
     return head(g, tc_graph_relu(g, bn(g, conv(g, x, "d", 24, 3, 2, 1, false), "bn2")));
@@ -151,7 +155,8 @@ static int concat_ragged(tc_graph *g)
 
 static int on_input(tc_graph *g) /* what else can read the pictures */
 {
-    int in[3] = { tc_graph_relu(g, 0), tc_graph_pool(g, bn(g, 0, "bn"), TC_OP_AVG_POOL, 3, 1, 1, false),
+    int in[3] = { tc_graph_relu(g, 0),
+                  tc_graph_pool(g, bn(g, 0, "bn"), TC_OP_AVG_POOL, 3, 1, 1, false),
                   tc_graph_pool(g, 0, TC_OP_MAX_POOL, 3, 1, 1, false) };
     int x = tc_graph_concat(g, in, 3);
     x = tc_graph_add(g, conv(g, x, "a", 3, 3, 1, 1, true), 0);
@@ -232,8 +237,8 @@ static void judge(const char *name, const char *what, tc_status status, pair_err
                 e.gradients < TOLERANCE && e.stats < TOLERANCE && e.weights < TOLERANCE;
 
     tap_ok(good, "%s, %s: loss %.1e logits %.1e gradients %.1e statistics %.1e weights %.1e%s%s",
-           name, what, e.loss, e.logits, e.gradients, e.stats, e.weights, status == TC_OK ? "" : " ",
-           status == TC_OK ? "" : tc_error_detail());
+           name, what, e.loss, e.logits, e.gradients, e.stats, e.weights,
+           status == TC_OK ? "" : " ", status == TC_OK ? "" : tc_error_detail());
 }
 
 static void check(int i, int threads)

@@ -24,16 +24,22 @@ static bn_job job_of(tc_step *step, dn_op *op)
 {
     const dn_layout *l = &step->value[op->in[0]].layout;
 
-    return (bn_job){ .step = step, .op = op, .blocks = (l->c + l->block - 1) / l->block,
-                     .pixels = l->h * l->w, .x = step->value[op->in[0]].data,
+    return (bn_job){ .step = step,
+                     .op = op,
+                     .blocks = (l->c + l->block - 1) / l->block,
+                     .pixels = l->h * l->w,
+                     .x = step->value[op->in[0]].data,
                      .residual = op->residual >= 0 ? step->value[op->residual].data : NULL,
                      .y = step->value[op->out].data };
 }
 
 static dn_bn_block block_of(const dn_op *op, int64_t first)
 {
-    return (dn_bn_block){ .mean = op->mean + first, .scale = op->scale + first,
-                          .shift = op->shift + first, .p = op->p + first, .q = op->q + first,
+    return (dn_bn_block){ .mean = op->mean + first,
+                          .scale = op->scale + first,
+                          .shift = op->shift + first,
+                          .p = op->p + first,
+                          .q = op->q + first,
                           .r = op->r + first };
 }
 
@@ -98,9 +104,10 @@ void dn_bn_forward(tc_step *step, dn_op *op)
             double m2;
             join_moments(&job, c, &mean, &m2);
             var = m2 / count;
-            running_mean[c] = (float)((1 - node->momentum) * running_mean[c] + node->momentum * mean);
-            running_var[c] = (float)((1 - node->momentum) * running_var[c] +
-                                     node->momentum * m2 / (count - 1));
+            running_mean[c] =
+                (float)((1 - node->momentum) * running_mean[c] + node->momentum * mean);
+            running_var[c] =
+                (float)((1 - node->momentum) * running_var[c] + node->momentum * m2 / (count - 1));
         }
         double inv_std = 1 / sqrt(var + node->eps);
         op->mean[c] = (float)mean;
@@ -117,8 +124,8 @@ static void sums_work(void *ctx, int64_t plane)
     int64_t block = job->step->block, at = plane * job->pixels * block;
     dn_bn_block bn = block_of(job->op, plane % job->blocks * block);
 
-    job->step->lanes->bn_sums(job->dy + at, job->x + at, job->y + at, job->dz + at, job->pixels, &bn,
-                              job->mask, partial_of(job, plane, 0), partial_of(job, plane, 1));
+    job->step->lanes->bn_sums(job->dy + at, job->x + at, job->y + at, job->dz + at, job->pixels,
+                              &bn, job->mask, partial_of(job, plane, 0), partial_of(job, plane, 1));
 }
 
 static void apply_work(void *ctx, int64_t plane)
@@ -127,7 +134,8 @@ static void apply_work(void *ctx, int64_t plane)
     int64_t block = job->step->block, at = plane * job->pixels * block;
     dn_bn_block bn = block_of(job->op, plane % job->blocks * block);
 
-    job->step->lanes->bn_apply(job->dy + at, job->x + at, job->dx + at, job->pixels, &bn, job->mask);
+    job->step->lanes->bn_apply(job->dy + at, job->x + at, job->dx + at, job->pixels, &bn,
+                               job->mask);
 }
 
 void dn_bn_backward(tc_step *step, dn_op *op)

@@ -9,8 +9,9 @@
 static tc_status check_options(const tc_graph *graph, const tc_compile_options *options)
 {
     if (options->precision != TC_F32)
-        return tc_fail(TC_NOSUPPORT, "onednn computes in f32 only in this version; use --precision f32"
-                                     " or another backend");
+        return tc_fail(TC_NOSUPPORT,
+                       "onednn computes in f32 only in this version; use --precision f32"
+                       " or another backend");
     if (options->max_batch < 1)
         return tc_fail(TC_INVAL, "onednn: a batch of %lld pictures", (long long)options->max_batch);
     if (options->training && options->n_buckets < 1)
@@ -18,8 +19,8 @@ static tc_status check_options(const tc_graph *graph, const tc_compile_options *
     for (int b = 0; b < options->n_buckets; b++)
         if (options->bound[b] > options->bound[b + 1])
             return tc_fail(TC_INVAL, "onednn: bucket bounds must ascend (bucket %d)", b);
-    if (options->n_buckets > 0 && (options->bound[0] != 0 ||
-                                   options->bound[options->n_buckets] != graph->param_count))
+    if (options->n_buckets > 0 &&
+        (options->bound[0] != 0 || options->bound[options->n_buckets] != graph->param_count))
         return tc_fail(TC_INVAL, "onednn: buckets must cover the parameters 0..%lld",
                        (long long)graph->param_count);
     return TC_OK;
@@ -29,7 +30,8 @@ static void fill_lut(tc_step *step)
 {
     for (int c = 0; c < 3; c++)
         for (int v = 0; v < 256; v++)
-            step->lut[c][v] = (float)((v / 255.0 - step->graph->mean[c]) / step->graph->deviation[c]);
+            step->lut[c][v] =
+                (float)((v / 255.0 - step->graph->mean[c]) / step->graph->deviation[c]);
 }
 
 /* The step with its plan and primitives, but without memory for tensors. */
@@ -83,8 +85,8 @@ static int64_t max64(int64_t a, int64_t b)
 #define PRIMS 8
 static void prims_of(dn_op *op, dn_prim *list[PRIMS])
 {
-    dn_prim *all[PRIMS] = { &op->forward, &op->back_data, &op->back_weights, &op->load_forward,
-                            &op->load_back, &op->store, &op->flatten, &op->unflatten };
+    dn_prim *all[PRIMS] = { &op->forward,   &op->back_data, &op->back_weights, &op->load_forward,
+                            &op->load_back, &op->store,     &op->flatten,      &op->unflatten };
     memcpy(list, all, sizeof all);
 }
 
@@ -96,10 +98,10 @@ static void size_shared(tc_step *step)
         dn_prim *list[PRIMS];
         prims_of(op, list);
         for (int k = 0; k < PRIMS; k++)
-            step->scratch_bytes = max64(step->scratch_bytes,
-                                        (int64_t)dn_arg_bytes(list[k], DNNL_ARG_SCRATCHPAD));
-        step->w_grad_bytes = max64(step->w_grad_bytes,
-                                   (int64_t)dn_arg_bytes(&op->store, DNNL_ARG_FROM));
+            step->scratch_bytes =
+                max64(step->scratch_bytes, (int64_t)dn_arg_bytes(list[k], DNNL_ARG_SCRATCHPAD));
+        step->w_grad_bytes =
+            max64(step->w_grad_bytes, (int64_t)dn_arg_bytes(&op->store, DNNL_ARG_FROM));
         const dn_layout *in = &step->value[op->in[0]].layout;
         if (op->unflatten.desc != NULL)
             step->dx_flat_count = max64(step->dx_flat_count, in->n * in->c * in->h * in->w);
@@ -116,15 +118,19 @@ static void take_op(tc_step *step, dn_op *op)
     int64_t channels = (in->c + step->block - 1) / step->block * step->block;
 
     if (op->load_forward.desc != NULL)
-        op->w_forward = tc_arena_take(arena, (int64_t)dn_arg_bytes(&op->load_forward, DNNL_ARG_TO), 1);
+        op->w_forward =
+            tc_arena_take(arena, (int64_t)dn_arg_bytes(&op->load_forward, DNNL_ARG_TO), 1);
     if (op->load_back.desc != NULL)
         op->w_back = tc_arena_take(arena, (int64_t)dn_arg_bytes(&op->load_back, DNNL_ARG_TO), 1);
     if (op->flatten.desc != NULL)
         op->flat = tc_arena_take(arena, in->n * in->c * in->h * in->w, sizeof(float));
     if (dn_arg_bytes(&op->forward, DNNL_ARG_WORKSPACE) > 0)
-        op->workspace = tc_arena_take(arena, (int64_t)dn_arg_bytes(&op->forward, DNNL_ARG_WORKSPACE), 1);
+        op->workspace =
+            tc_arena_take(arena, (int64_t)dn_arg_bytes(&op->forward, DNNL_ARG_WORKSPACE), 1);
     if (op->kind == TC_OP_BN) {
-        float **part[] = { &op->mean, &op->inv_std, &op->scale, &op->shift, &op->p, &op->q, &op->r };
+        float **part[] = {
+            &op->mean, &op->inv_std, &op->scale, &op->shift, &op->p, &op->q, &op->r
+        };
         for (int i = 0; i < 7; i++)
             *part[i] = tc_arena_take(arena, channels, sizeof(float));
     }
@@ -180,8 +186,11 @@ static void describe(tc_step *step)
     snprintf(step->choices, sizeof step->choices,
              "oneDNN %d.%d.%d, %s, f32, activations nChw%dc, input %s, %d thread%s, %.1f MiB",
              version->major, version->minor, version->patch, dn_isa_name(), step->block,
-             in->block > 1 ? "blocked" : in->step_c == 1 ? "nhwc" : "nchw", step->dev->threads,
-             step->dev->threads == 1 ? "" : "s", (double)step->arena.size / (1 << 20));
+             in->block > 1     ? "blocked"
+             : in->step_c == 1 ? "nhwc"
+                               : "nchw",
+             step->dev->threads, step->dev->threads == 1 ? "" : "s",
+             (double)step->arena.size / (1 << 20));
 }
 
 tc_status dn_compile(tc_dev *dev, const tc_graph *graph, const tc_compile_options *options,

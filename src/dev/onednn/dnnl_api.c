@@ -18,7 +18,8 @@ tc_status dn_check(dnnl_status_t status, const char *what, const char *node)
     if (status == dnnl_out_of_memory)
         return tc_fail(TC_NOMEM, "onednn: %s of %s: out of memory", what, node);
     if (status == dnnl_unimplemented)
-        return tc_fail(TC_NOSUPPORT, "onednn: %s of %s: not implemented for this shape", what, node);
+        return tc_fail(TC_NOSUPPORT, "onednn: %s of %s: not implemented for this shape", what,
+                       node);
     return tc_fail(TC_DEVICE, "onednn: %s of %s failed with status %d", what, node, (int)status);
 }
 
@@ -194,7 +195,8 @@ tc_status dn_conv_backward_data(tc_dev *dev, const dn_window *window, const dn_p
                                                           MD(g.weights), MD(g.dst), g.stride,
                                                           g.pad_before, g.pad_after);
     if (status == dnnl_success)
-        status = dnnl_primitive_desc_create(&prim->desc, &op, dev->attr, dev->engine, forward->desc);
+        status =
+            dnnl_primitive_desc_create(&prim->desc, &op, dev->attr, dev->engine, forward->desc);
 #endif
     geometry_free(&g);
     return make(status, "data gradient", node, prim);
@@ -209,9 +211,8 @@ tc_status dn_conv_backward_weights(tc_dev *dev, const dn_window *window, const d
 #if NEW_API
     if (status == dnnl_success)
         status = dnnl_convolution_backward_weights_primitive_desc_create(
-            &prim->desc, dev->engine, dnnl_convolution_direct, MD(g.src), MD(g.weights),
-            MD(g.bias), MD(g.dst), g.stride, g.dilation, g.pad_before, g.pad_after, forward->desc,
-            dev->attr);
+            &prim->desc, dev->engine, dnnl_convolution_direct, MD(g.src), MD(g.weights), MD(g.bias),
+            MD(g.dst), g.stride, g.dilation, g.pad_before, g.pad_after, forward->desc, dev->attr);
 #else
     dnnl_convolution_desc_t op;
     if (status == dnnl_success)
@@ -219,7 +220,8 @@ tc_status dn_conv_backward_weights(tc_dev *dev, const dn_window *window, const d
             &op, dnnl_convolution_direct, MD(g.src), MD(g.weights), MD(g.bias), MD(g.dst), g.stride,
             g.pad_before, g.pad_after);
     if (status == dnnl_success)
-        status = dnnl_primitive_desc_create(&prim->desc, &op, dev->attr, dev->engine, forward->desc);
+        status =
+            dnnl_primitive_desc_create(&prim->desc, &op, dev->attr, dev->engine, forward->desc);
 #endif
     geometry_free(&g);
     return make(status, "weight gradient", node, prim);
@@ -375,8 +377,7 @@ bool dn_arg_layout(const dn_prim *prim, int arg, dn_layout *layout_p)
     dnnl_format_kind_t kind;
     const dnnl_dims_t *pd, *ps, *pb, *pi;
     if (dnnl_memory_desc_query(m, dnnl_query_format_kind, &kind) != dnnl_success ||
-        kind != dnnl_blocked ||
-        dnnl_memory_desc_query(m, dnnl_query_dims, &pd) != dnnl_success ||
+        kind != dnnl_blocked || dnnl_memory_desc_query(m, dnnl_query_dims, &pd) != dnnl_success ||
         dnnl_memory_desc_query(m, dnnl_query_strides, &ps) != dnnl_success ||
         dnnl_memory_desc_query(m, dnnl_query_inner_nblks_s32, &n_blocks) != dnnl_success ||
         dnnl_memory_desc_query(m, dnnl_query_inner_blks, &pb) != dnnl_success ||
@@ -397,10 +398,15 @@ bool dn_arg_layout(const dn_prim *prim, int arg, dn_layout *layout_p)
 #endif
     if (n_blocks > 1 || (n_blocks == 1 && (which[0] != 1 || (blocks[0] != 8 && blocks[0] != 16))))
         return false;
-    *layout_p = (dn_layout){ .n = dims[0], .c = dims[1], .h = dims[2], .w = dims[3],
+    *layout_p = (dn_layout){ .n = dims[0],
+                             .c = dims[1],
+                             .h = dims[2],
+                             .w = dims[3],
                              .block = n_blocks ? (int)blocks[0] : 1,
-                             .step_n = strides[0], .step_c = strides[1],
-                             .step_h = strides[2], .step_w = strides[3] };
+                             .step_n = strides[0],
+                             .step_c = strides[1],
+                             .step_h = strides[2],
+                             .step_w = strides[3] };
     return true;
 }
 
@@ -464,7 +470,7 @@ const char *dn_isa_name(void)
     case 0x407: /* 2.x */
     case 0xf:   /* 3.x */
         return DNNL_VERSION_MAJOR < 3 && (int)dnnl_get_effective_cpu_isa() == 0xf ? "avx512_mic"
-                                                                                 : "avx2_vnni";
+                                                                                  : "avx2_vnni";
     case 0x27:
         return "avx512_core";
     case 0x67:

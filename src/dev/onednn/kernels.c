@@ -40,12 +40,12 @@ static inline __attribute__((always_inline)) pool_window window_at(const dn_pool
     return w;
 }
 
-#define LANES 8
+#define LANES           8
 #define LANE_NAME(name) lanes8_##name
 #include "dev/onednn/lanes.h"
 #undef LANES
 #undef LANE_NAME
-#define LANES 16
+#define LANES           16
 #define LANE_NAME(name) lanes16_##name
 #include "dev/onednn/lanes.h"
 #undef LANES

@@ -7,9 +7,9 @@
  */
 typedef float LANE_NAME(vec) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 typedef int32_t LANE_NAME(mask) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
-#define VEC LANE_NAME(vec)
-#define MASK LANE_NAME(mask)
-#define LOAD(p) (*(const VEC *)(p))
+#define VEC         LANE_NAME(vec)
+#define MASK        LANE_NAME(mask)
+#define LOAD(p)     (*(const VEC *)(p))
 #define STORE(p, v) (*(VEC *)(p) = (v))
 /* v where not (y <= 0), else 0; a NaN passes, so that it is seen in the loss. */
 #define KEEP(v, y) ((VEC)((MASK)(v) & ~((y) <= (VEC){ 0 })))

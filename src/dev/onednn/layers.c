@@ -90,14 +90,23 @@ static void average_run(tc_step *step, const dn_op *op, const float *dy, float *
     const dn_value *in = &step->value[op->in[0]], *out = &step->value[op->out];
     const tc_node *node = op->node;
     int64_t planes = in->layout.step_n / in->layout.step_c * step->batch;
-    plane_job job = { .lanes = step->lanes, .pixels = in->layout.h * in->layout.w,
-                      .from = in->data, .to = out->data,
-                      .step_from = in->layout.step_c, .step_to = out->layout.step_c };
+    plane_job job = { .lanes = step->lanes,
+                      .pixels = in->layout.h * in->layout.w,
+                      .from = in->data,
+                      .to = out->data,
+                      .step_from = in->layout.step_c,
+                      .step_to = out->layout.step_c };
 
-    job.shape = (dn_pool_shape){ .h = in->layout.h, .w = in->layout.w, .out_h = out->layout.h,
-                                 .out_w = out->layout.w, .kh = node->kh, .kw = node->kw,
-                                 .stride_h = node->stride_h, .stride_w = node->stride_w,
-                                 .pad_h = node->pad_h, .pad_w = node->pad_w };
+    job.shape = (dn_pool_shape){ .h = in->layout.h,
+                                 .w = in->layout.w,
+                                 .out_h = out->layout.h,
+                                 .out_w = out->layout.w,
+                                 .kh = node->kh,
+                                 .kw = node->kw,
+                                 .stride_h = node->stride_h,
+                                 .stride_w = node->stride_w,
+                                 .pad_h = node->pad_h,
+                                 .pad_w = node->pad_w };
     if (dy != NULL) {
         job.from = dy;
         job.to = dx;
@@ -160,7 +169,8 @@ static void concat_work(void *ctx, int64_t n)
         const dn_value *in = &job->step->value[op->in[k]];
         const dn_layout *li = &in->layout, *lo = &out->layout;
         if (!job->back) {
-            copy_channels(in->data + n * li->step_n, li, 0, out->data + n * lo->step_n, lo, at, li->c);
+            copy_channels(in->data + n * li->step_n, li, 0, out->data + n * lo->step_n, lo, at,
+                          li->c);
         } else if (op->dx[k] >= 0) {
             float *dx = buffer[op->dx[k]].data + n * li->step_n;
             copy_channels(buffer[op->dy].data + n * lo->step_n, lo, at, dx, li, 0, li->c);
@@ -234,8 +244,10 @@ tc_status dn_op_forward(tc_step *step, dn_op *op, int slot)
         flat_run(step, (flat_job){ .one = dn_k_relu, .a = a, .y = out->data, .count = out->count });
         return TC_OK;
     case TC_OP_ADD:
-        flat_run(step, (flat_job){ .two = op->relu ? dn_k_add_relu : dn_k_add, .a = a,
-                                   .b = step->value[op->in[1]].data, .y = out->data,
+        flat_run(step, (flat_job){ .two = op->relu ? dn_k_add_relu : dn_k_add,
+                                   .a = a,
+                                   .b = step->value[op->in[1]].data,
+                                   .y = out->data,
                                    .count = out->count });
         return TC_OK;
     case TC_OP_AVG_POOL:
@@ -280,13 +292,19 @@ static tc_status backward_alone(tc_step *step, dn_op *op, int slot)
         dn_bn_backward(step, op);
         return TC_OK;
     case TC_OP_RELU:
-        flat_run(step, (flat_job){ .two = dn_k_mask, .a = dy, .b = out->data,
-                                   .y = step->buffer[op->dx[0]].data, .count = out->count });
+        flat_run(step, (flat_job){ .two = dn_k_mask,
+                                   .a = dy,
+                                   .b = out->data,
+                                   .y = step->buffer[op->dx[0]].data,
+                                   .count = out->count });
         return TC_OK;
     case TC_OP_ADD:
         if (op->relu)
-            flat_run(step, (flat_job){ .two = dn_k_mask, .a = dy, .b = out->data,
-                                       .y = step->buffer[op->dz].data, .count = out->count });
+            flat_run(step, (flat_job){ .two = dn_k_mask,
+                                       .a = dy,
+                                       .b = out->data,
+                                       .y = step->buffer[op->dz].data,
+                                       .count = out->count });
         return TC_OK;
     case TC_OP_AVG_POOL:
     case TC_OP_GLOBAL_AVG:
@@ -307,10 +325,12 @@ tc_status dn_op_backward(tc_step *step, dn_op *op, int slot)
 {
     tc_status status = backward_alone(step, op, slot);
 
-    for (int k = 0; k <= TC_NODE_INPUTS; k++) { /* other readers of an input have been here before */
+    for (int k = 0; k <= TC_NODE_INPUTS;
+         k++) { /* other readers of an input have been here before */
         const dn_sum *sum = &op->sum[k];
         if (sum->dst >= 0)
-            flat_run(step, (flat_job){ .two = dn_k_add, .a = step->buffer[sum->a].data,
+            flat_run(step, (flat_job){ .two = dn_k_add,
+                                       .a = step->buffer[sum->a].data,
                                        .b = step->buffer[sum->b].data,
                                        .y = step->buffer[sum->dst].data,
                                        .count = step->value[op->in[k < op->n_in ? k : 0]].count });

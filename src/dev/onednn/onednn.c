@@ -48,9 +48,9 @@ static tc_status dev_open(const tc_dev_options *options, tc_dev **dev_p)
     if (status == TC_OK)
         status = dn_check(dnnl_primitive_attr_create(&dev->attr), "attributes", "the device");
     if (status == TC_OK)
-        status = dn_check(dnnl_primitive_attr_set_scratchpad_mode(dev->attr,
-                                                                  dnnl_scratchpad_mode_user),
-                          "attributes", "the device");
+        status =
+            dn_check(dnnl_primitive_attr_set_scratchpad_mode(dev->attr, dnnl_scratchpad_mode_user),
+                     "attributes", "the device");
     if (status != TC_OK) {
         dev_close(dev);
         return status;

@@ -4,9 +4,10 @@
  * @file onednn.h
  * Private to src/dev/onednn: how the oneDNN backend compiles a graph and runs it.
  *
- * Flow of compile():  dn_plan_ops (which nodes become one operation) -> dn_create_prims (layouts and
- * oneDNN primitives) -> dn_plan_buffers (who lies where, backward included) -> one arena -> bind.
- * Everything that a step needs, oneDNN's memory objects and argument lists too, exists before it.
+ * Flow of compile():  dn_plan_ops (which nodes become one operation) -> dn_create_prims (layouts
+ * and oneDNN primitives) -> dn_plan_buffers (who lies where, backward included) -> one arena ->
+ * bind. Everything that a step needs, oneDNN's memory objects and argument lists too, exists before
+ * it.
  *
  * All activations are f32 in one blocked layout, (N, C/block, H, W, block), with the channels
  * padded by zeros to whole blocks: oneDNN's nChw16c or nChw8c, whichever the first convolution
@@ -28,8 +29,8 @@
 /** How a tensor of f32 (n,c,h,w) lies in memory. */
 typedef struct {
     int64_t n, c, h, w;
-    int block;                                 /* channels side by side: 16 or 8; 1: plain */
-    int64_t step_n, step_c, step_h, step_w;    /* elements to the next; step_c: to the next block */
+    int block;                              /* channels side by side: 16 or 8; 1: plain */
+    int64_t step_n, step_c, step_h, step_w; /* elements to the next; step_c: to the next block */
 } dn_layout;
 
 /** A primitive with its arguments. */
@@ -38,15 +39,15 @@ typedef struct {
     dnnl_primitive_t prim;
     int n_args;
     dnnl_exec_arg_t arg[DN_ARGS];
-    int input;                     /* index in arg[] of the argument that differs by slot, or -1 */
+    int input; /* index in arg[] of the argument that differs by slot, or -1 */
     dnnl_memory_t by_slot[TC_SLOTS];
 } dn_prim;
 
 typedef struct {
-    const dn_layout *src, *dst;    /* src->block 0 or dst->block 0: oneDNN may choose the layout */
+    const dn_layout *src, *dst; /* src->block 0 or dst->block 0: oneDNN may choose the layout */
     int64_t kh, kw, stride_h, stride_w, pad_h, pad_w;
     bool bias;
-} dn_window;                       /* a convolution or a pool */
+} dn_window; /* a convolution or a pool */
 
 /** Turn a oneDNN status into ours; @p what names the action, @p node the layer. */
 tc_status dn_check(dnnl_status_t status, const char *what, const char *node);
@@ -98,9 +99,9 @@ struct tc_dev {
 
 /** Memory of one tensor.  While backward is planned, buffers are handed on when free. */
 typedef struct {
-    int64_t count;  /* floats */
-    int refs;       /* owners at this point of the plan; 0: free */
-    int64_t freed;  /* when: the latest freed is the warmest in the cache */
+    int64_t count; /* floats */
+    int refs;      /* owners at this point of the plan; 0: free */
+    int64_t freed; /* when: the latest freed is the warmest in the cache */
     float *data;
 } dn_buffer;
 
@@ -113,10 +114,10 @@ typedef struct {
 typedef struct {
     tc_op kind;
     const tc_node *node;
-    int out;                       /* the node whose output this writes */
-    int n_in, in[TC_NODE_INPUTS];  /* nodes read */
-    int residual;                  /* BN: node added before the ReLU, else -1 */
-    bool relu;                     /* BN, ADD: ReLU at the end */
+    int out;                      /* the node whose output this writes */
+    int n_in, in[TC_NODE_INPUTS]; /* nodes read */
+    int residual;                 /* BN: node added before the ReLU, else -1 */
+    bool relu;                    /* BN, ADD: ReLU at the end */
 
     dn_prim forward, back_data, back_weights; /* CONV, MAX_POOL (forward, back_data), FC */
     dn_prim load_forward, load_back, store;   /* weights to and from the primitives' layouts */
@@ -127,9 +128,9 @@ typedef struct {
     float *mean, *inv_std;                    /* BN, per padded channel: as the last forward used */
     float *scale, *shift, *p, *q, *r;         /* BN: see dn_bn_block */
 
-    bool live;                     /* backward reaches it */
-    int dy, dz;                    /* buffers: output's gradient; the same after the ReLU's mask */
-    int dx[TC_NODE_INPUTS];        /* inputs' gradients as written here; -1: not wanted or dz */
+    bool live;              /* backward reaches it */
+    int dy, dz;             /* buffers: output's gradient; the same after the ReLU's mask */
+    int dx[TC_NODE_INPUTS]; /* inputs' gradients as written here; -1: not wanted or dz */
     dn_sum sum[TC_NODE_INPUTS + 1];
 } dn_op;
 
@@ -140,16 +141,16 @@ typedef struct {
     bool exists;     /* false: fused away */
     bool needs_grad; /* parameters lie upstream */
     int uses;
-    int buffer;      /* -1 for the input */
+    int buffer; /* -1 for the input */
     float *data;
 } dn_value;
 
 typedef struct dn_lanes dn_lanes;
 
 typedef struct {
-    float *input;     /* (N,3,H,W) normalised, in value[0].layout */
-    int32_t *labels;  /* (N), -1 beyond count */
-    int64_t count;    /* 0: never placed */
+    float *input;    /* (N,3,H,W) normalised, in value[0].layout */
+    int32_t *labels; /* (N), -1 beyond count */
+    int64_t count;   /* 0: never placed */
 } dn_slot;
 
 struct tc_step {
@@ -159,32 +160,32 @@ struct tc_step {
     bool training;
     int n_buckets;
     int64_t *bound;
-    int *bucket_op;         /* [n_buckets] first operation that a bucket waits for; n_ops: none */
+    int *bucket_op; /* [n_buckets] first operation that a bucket waits for; n_ops: none */
 
-    int block;              /* channels in a block of the activations' layout */
-    const dn_lanes *lanes;  /* kernels for that block */
-    dn_value *value;        /* [n_nodes] */
-    dn_op *op;              /* in order of execution */
+    int block;             /* channels in a block of the activations' layout */
+    const dn_lanes *lanes; /* kernels for that block */
+    dn_value *value;       /* [n_nodes] */
+    dn_op *op;             /* in order of execution */
     int n_ops;
     dn_buffer *buffer;
     int n_buffers;
     int64_t plan_clock;
-    int *grad;              /* [n_nodes] while planning: buffer of the output's gradient, or -1 */
-    int main_loss;          /* index in op[] */
+    int *grad;     /* [n_nodes] while planning: buffer of the output's gradient, or -1 */
+    int main_loss; /* index in op[] */
 
     tc_arena arena;
     float *weights, *momentum, *gradients, *stats; /* flat vectors in graph order */
     dn_slot slot[TC_SLOTS];
-    float *w_grad;          /* a weight gradient in its primitive's layout, until stored */
-    float *dx_flat;         /* FC: gradient of `flat` */
-    double *partial;        /* BN: two sums a plane */
-    void *scratch;          /* oneDNN's scratchpad, one for all */
+    float *w_grad;   /* a weight gradient in its primitive's layout, until stored */
+    float *dx_flat;  /* FC: gradient of `flat` */
+    double *partial; /* BN: two sums a plane */
+    void *scratch;   /* oneDNN's scratchpad, one for all */
     int64_t w_grad_bytes, dx_flat_count, partial_count, scratch_bytes;
-    float lut[3][256];      /* a pixel's value, normalised */
+    float lut[3][256]; /* a pixel's value, normalised */
 
-    bool stale;             /* weights changed since they were loaded into the layouts */
-    bool ran;               /* a forward has run */
-    tc_forward_mode mode;   /* of that forward */
+    bool stale;           /* weights changed since they were loaded into the layouts */
+    bool ran;             /* a forward has run */
+    tc_forward_mode mode; /* of that forward */
     int ran_slot;
     tc_metrics metrics;
     char choices[256];

@@ -36,24 +36,43 @@ static void fuse_relu(tc_step *step, int relu, dn_op *op)
     const tc_node *node = step->graph->node;
     int in = node[relu].in[0];
 
-    *op = (dn_op){ .kind = TC_OP_RELU, .node = &node[relu], .out = relu, .n_in = 1, .in = { in },
+    *op = (dn_op){ .kind = TC_OP_RELU,
+                   .node = &node[relu],
+                   .out = relu,
+                   .n_in = 1,
+                   .in = { in },
                    .residual = -1 };
     if (!only_use(step, in))
         return;
     if (node[in].op == TC_OP_BN) {
-        *op = (dn_op){ .kind = TC_OP_BN, .node = &node[in], .out = relu, .relu = true,
-                       .n_in = 1, .in = { node[in].in[0] }, .residual = -1 };
+        *op = (dn_op){ .kind = TC_OP_BN,
+                       .node = &node[in],
+                       .out = relu,
+                       .relu = true,
+                       .n_in = 1,
+                       .in = { node[in].in[0] },
+                       .residual = -1 };
         step->value[in].exists = false;
     } else if (node[in].op == TC_OP_ADD) {
         int bn = fusable_bn(step, in), a = node[in].in[0], b = node[in].in[1];
         step->value[in].exists = false;
         if (bn < 0) {
-            *op = (dn_op){ .kind = TC_OP_ADD, .node = &node[in], .out = relu, .relu = true,
-                           .n_in = 2, .in = { a, b }, .residual = -1 };
+            *op = (dn_op){ .kind = TC_OP_ADD,
+                           .node = &node[in],
+                           .out = relu,
+                           .relu = true,
+                           .n_in = 2,
+                           .in = { a, b },
+                           .residual = -1 };
             return;
         }
-        *op = (dn_op){ .kind = TC_OP_BN, .node = &node[bn], .out = relu, .relu = true, .n_in = 1,
-                       .in = { node[bn].in[0] }, .residual = a == bn ? b : a };
+        *op = (dn_op){ .kind = TC_OP_BN,
+                       .node = &node[bn],
+                       .out = relu,
+                       .relu = true,
+                       .n_in = 1,
+                       .in = { node[bn].in[0] },
+                       .residual = a == bn ? b : a };
         step->value[bn].exists = false;
     }
 }
@@ -87,8 +106,9 @@ tc_status dn_plan_ops(tc_step *step)
         if (node->op == TC_OP_RELU) {
             *op = fused[i];
         } else {
-            *op = (dn_op){ .kind = node->op, .node = node, .out = i, .n_in = node->n_in,
-                           .residual = -1 };
+            *op = (dn_op){
+                .kind = node->op, .node = node, .out = i, .n_in = node->n_in, .residual = -1
+            };
             for (int k = 0; k < node->n_in; k++)
                 op->in[k] = node->in[k];
         }
@@ -155,7 +175,8 @@ static dn_sum contribute(tc_step *step, int node, int id)
     return sum;
 }
 
-/* Take the gradient of the op's output over for in-place work, or a new buffer if others hold it. */
+/* Take the gradient of the op's output over for in-place work, or a new buffer if others hold it.
+ */
 static int in_place(tc_step *step, const dn_op *op)
 {
     if (step->buffer[op->dy].refs == 1)
@@ -255,7 +276,8 @@ static void plan_backward(tc_step *step, dn_op *op)
     }
 }
 
-/* A bucket is final after the last operation, in backward order, that writes one of its parameters. */
+/* A bucket is final after the last operation, in backward order, that writes one of its parameters.
+ */
 static void plan_buckets(tc_step *step)
 {
     for (int b = 0; b < step->n_buckets; b++)

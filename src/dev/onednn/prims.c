@@ -11,25 +11,40 @@ static dn_layout blocked(const tc_step *step, const tc_node *node)
 {
     int64_t block = step->block, blocks = (node->c + block - 1) / block;
 
-    return (dn_layout){ .n = step->batch, .c = node->c, .h = node->h, .w = node->w,
+    return (dn_layout){ .n = step->batch,
+                        .c = node->c,
+                        .h = node->h,
+                        .w = node->w,
                         .block = step->block,
                         .step_n = blocks * node->h * node->w * block,
                         .step_c = node->h * node->w * block,
-                        .step_h = node->w * block, .step_w = block };
+                        .step_h = node->w * block,
+                        .step_w = block };
 }
 
 static dn_layout plain(const tc_step *step, const tc_node *node)
 {
-    return (dn_layout){ .n = step->batch, .c = node->c, .h = node->h, .w = node->w, .block = 1,
-                        .step_n = node->c * node->h * node->w, .step_c = node->h * node->w,
-                        .step_h = node->w, .step_w = 1 };
+    return (dn_layout){ .n = step->batch,
+                        .c = node->c,
+                        .h = node->h,
+                        .w = node->w,
+                        .block = 1,
+                        .step_n = node->c * node->h * node->w,
+                        .step_c = node->h * node->w,
+                        .step_h = node->w,
+                        .step_w = 1 };
 }
 
 static dn_window window_of(const tc_node *node, const dn_layout *src, const dn_layout *dst)
 {
-    return (dn_window){ .src = src, .dst = dst, .kh = node->kh, .kw = node->kw,
-                        .stride_h = node->stride_h, .stride_w = node->stride_w,
-                        .pad_h = node->pad_h, .pad_w = node->pad_w,
+    return (dn_window){ .src = src,
+                        .dst = dst,
+                        .kh = node->kh,
+                        .kw = node->kw,
+                        .stride_h = node->stride_h,
+                        .stride_w = node->stride_w,
+                        .pad_h = node->pad_h,
+                        .pad_w = node->pad_w,
                         .bias = node->op == TC_OP_CONV && node->bias >= 0 };
 }
 
@@ -99,7 +114,8 @@ static tc_status create_conv(tc_step *step, dn_op *op)
 {
     const tc_node *node = op->node;
     const char *name = node->name;
-    dn_window window = window_of(node, &step->value[op->in[0]].layout, &step->value[op->out].layout);
+    dn_window window =
+        window_of(node, &step->value[op->in[0]].layout, &step->value[op->out].layout);
     const int64_t *dims = step->graph->param[node->weight].dims;
 
     tc_status status = dn_conv_forward(step->dev, &window, name, &op->forward);
@@ -140,7 +156,8 @@ static tc_status create_fc(tc_step *step, dn_op *op)
     dn_matrix w = { m, k, k, 1 }, w_t = { k, m, 1, k };
     dn_matrix y = { n, m, out->layout.step_n, 1 }, y_t = { m, n, 1, out->layout.step_n };
 
-    tc_status status = dn_matmul(step->dev, &x, &w_t, node->bias >= 0, &y, node->name, &op->forward);
+    tc_status status =
+        dn_matmul(step->dev, &x, &w_t, node->bias >= 0, &y, node->name, &op->forward);
     if (status == TC_OK && !flat)
         status = dn_reorder(step->dev, &in->layout, &flat_layout, node->name, &op->flatten);
     if (status != TC_OK || !step->training)
@@ -161,8 +178,8 @@ static tc_status create(tc_step *step, dn_op *op)
     if (op->kind == TC_OP_FC)
         return create_fc(step, op);
     if (op->kind == TC_OP_MAX_POOL) {
-        dn_window window = window_of(op->node, &step->value[op->in[0]].layout,
-                                     &step->value[op->out].layout);
+        dn_window window =
+            window_of(op->node, &step->value[op->in[0]].layout, &step->value[op->out].layout);
         return dn_max_pool(step->dev, &window, step->training, op->node->name, &op->forward,
                            &op->back_data);
     }
@@ -229,29 +246,40 @@ static tc_status bind_conv(tc_step *step, dn_op *op)
 
     tc_status status = bind_value(step, &op->forward, DNNL_ARG_SRC, op->in[0]);
     if (status == TC_OK)
-        status = bind_all(step, &op->forward, (binding[]){
-            { DNNL_ARG_WEIGHTS, w_fwd }, { DNNL_ARG_DST, step->value[op->out].data },
-            { DNNL_ARG_BIAS, param_data(step, step->weights, node->bias) }, { 0, NULL } });
+        status =
+            bind_all(step, &op->forward,
+                     (binding[]){ { DNNL_ARG_WEIGHTS, w_fwd },
+                                  { DNNL_ARG_DST, step->value[op->out].data },
+                                  { DNNL_ARG_BIAS, param_data(step, step->weights, node->bias) },
+                                  { 0, NULL } });
     if (status == TC_OK)
-        status = bind_all(step, &op->load_forward, (binding[]){
-            { DNNL_ARG_FROM, weights }, { DNNL_ARG_TO, op->w_forward }, { 0, NULL } });
+        status = bind_all(
+            step, &op->load_forward,
+            (binding[]){ { DNNL_ARG_FROM, weights }, { DNNL_ARG_TO, op->w_forward }, { 0, NULL } });
     if (status == TC_OK)
-        status = bind_all(step, &op->load_back, (binding[]){
-            { DNNL_ARG_FROM, weights }, { DNNL_ARG_TO, op->w_back }, { 0, NULL } });
+        status = bind_all(
+            step, &op->load_back,
+            (binding[]){ { DNNL_ARG_FROM, weights }, { DNNL_ARG_TO, op->w_back }, { 0, NULL } });
     if (status != TC_OK || !op->live)
         return status;
     status = bind_value(step, &op->back_weights, DNNL_ARG_SRC, op->in[0]);
     if (status == TC_OK)
-        status = bind_all(step, &op->back_weights, (binding[]){
-            { DNNL_ARG_DIFF_DST, dy }, { DNNL_ARG_DIFF_WEIGHTS, dw_made },
-            { DNNL_ARG_DIFF_BIAS, param_data(step, step->gradients, node->bias) }, { 0, NULL } });
+        status = bind_all(
+            step, &op->back_weights,
+            (binding[]){ { DNNL_ARG_DIFF_DST, dy },
+                         { DNNL_ARG_DIFF_WEIGHTS, dw_made },
+                         { DNNL_ARG_DIFF_BIAS, param_data(step, step->gradients, node->bias) },
+                         { 0, NULL } });
     if (status == TC_OK)
-        status = bind_all(step, &op->store, (binding[]){
-            { DNNL_ARG_FROM, step->w_grad }, { DNNL_ARG_TO, dw }, { 0, NULL } });
+        status = bind_all(
+            step, &op->store,
+            (binding[]){ { DNNL_ARG_FROM, step->w_grad }, { DNNL_ARG_TO, dw }, { 0, NULL } });
     if (status == TC_OK && op->dx[0] >= 0)
-        status = bind_all(step, &op->back_data, (binding[]){
-            { DNNL_ARG_DIFF_DST, dy }, { DNNL_ARG_WEIGHTS, w_back },
-            { DNNL_ARG_DIFF_SRC, grad_data(step, op->dx[0]) }, { 0, NULL } });
+        status = bind_all(step, &op->back_data,
+                          (binding[]){ { DNNL_ARG_DIFF_DST, dy },
+                                       { DNNL_ARG_WEIGHTS, w_back },
+                                       { DNNL_ARG_DIFF_SRC, grad_data(step, op->dx[0]) },
+                                       { 0, NULL } });
     return status;
 }
 
@@ -268,14 +296,18 @@ static tc_status bind_fc(tc_step *step, dn_op *op)
     } else {
         status = bind_value(step, &op->flatten, DNNL_ARG_FROM, op->in[0]);
         if (status == TC_OK)
-            status = bind_all(step, &op->flatten, (binding[]){ { DNNL_ARG_TO, op->flat }, { 0, NULL } });
+            status =
+                bind_all(step, &op->flatten, (binding[]){ { DNNL_ARG_TO, op->flat }, { 0, NULL } });
         if (status == TC_OK)
             status = dn_bind(step->dev, &op->forward, DNNL_ARG_SRC, op->flat);
     }
     if (status == TC_OK)
-        status = bind_all(step, &op->forward, (binding[]){
-            { DNNL_ARG_WEIGHTS, weights }, { DNNL_ARG_DST, step->value[op->out].data },
-            { DNNL_ARG_BIAS, param_data(step, step->weights, node->bias) }, { 0, NULL } });
+        status =
+            bind_all(step, &op->forward,
+                     (binding[]){ { DNNL_ARG_WEIGHTS, weights },
+                                  { DNNL_ARG_DST, step->value[op->out].data },
+                                  { DNNL_ARG_BIAS, param_data(step, step->weights, node->bias) },
+                                  { 0, NULL } });
     if (status != TC_OK || !op->live)
         return status;
     if (flat)
@@ -283,16 +315,21 @@ static tc_status bind_fc(tc_step *step, dn_op *op)
     else
         status = dn_bind(step->dev, &op->back_weights, DNNL_ARG_WEIGHTS, op->flat);
     if (status == TC_OK)
-        status = bind_all(step, &op->back_weights, (binding[]){
-            { DNNL_ARG_SRC, dy },
-            { DNNL_ARG_DST, param_data(step, step->gradients, node->weight) }, { 0, NULL } });
+        status =
+            bind_all(step, &op->back_weights,
+                     (binding[]){ { DNNL_ARG_SRC, dy },
+                                  { DNNL_ARG_DST, param_data(step, step->gradients, node->weight) },
+                                  { 0, NULL } });
     if (status == TC_OK && dx != NULL)
-        status = bind_all(step, &op->back_data, (binding[]){
-            { DNNL_ARG_SRC, dy }, { DNNL_ARG_WEIGHTS, weights },
-            { DNNL_ARG_DST, flat ? dx : step->dx_flat }, { 0, NULL } });
+        status = bind_all(step, &op->back_data,
+                          (binding[]){ { DNNL_ARG_SRC, dy },
+                                       { DNNL_ARG_WEIGHTS, weights },
+                                       { DNNL_ARG_DST, flat ? dx : step->dx_flat },
+                                       { 0, NULL } });
     if (status == TC_OK && dx != NULL)
-        status = bind_all(step, &op->unflatten, (binding[]){
-            { DNNL_ARG_FROM, step->dx_flat }, { DNNL_ARG_TO, dx }, { 0, NULL } });
+        status = bind_all(
+            step, &op->unflatten,
+            (binding[]){ { DNNL_ARG_FROM, step->dx_flat }, { DNNL_ARG_TO, dx }, { 0, NULL } });
     return status;
 }
 
@@ -301,13 +338,16 @@ static tc_status bind_max_pool(tc_step *step, dn_op *op)
     tc_status status = bind_value(step, &op->forward, DNNL_ARG_SRC, op->in[0]);
 
     if (status == TC_OK)
-        status = bind_all(step, &op->forward, (binding[]){
-            { DNNL_ARG_DST, step->value[op->out].data }, { DNNL_ARG_WORKSPACE, op->workspace },
-            { 0, NULL } });
+        status = bind_all(step, &op->forward,
+                          (binding[]){ { DNNL_ARG_DST, step->value[op->out].data },
+                                       { DNNL_ARG_WORKSPACE, op->workspace },
+                                       { 0, NULL } });
     if (status == TC_OK && op->live && op->dx[0] >= 0)
-        status = bind_all(step, &op->back_data, (binding[]){
-            { DNNL_ARG_DIFF_DST, grad_data(step, op->dy) }, { DNNL_ARG_WORKSPACE, op->workspace },
-            { DNNL_ARG_DIFF_SRC, grad_data(step, op->dx[0]) }, { 0, NULL } });
+        status = bind_all(step, &op->back_data,
+                          (binding[]){ { DNNL_ARG_DIFF_DST, grad_data(step, op->dy) },
+                                       { DNNL_ARG_WORKSPACE, op->workspace },
+                                       { DNNL_ARG_DIFF_SRC, grad_data(step, op->dx[0]) },
+                                       { 0, NULL } });
     return status;
 }
 

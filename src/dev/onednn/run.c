@@ -49,7 +49,8 @@ tc_status dn_place(tc_step *step, int slot, const tc_slice *slice)
     for (int64_t i = 0; i < slice->count; i++)
         if (slice->labels[i] < -1 || slice->labels[i] >= step->graph->classes)
             return tc_fail(TC_INVAL, "onednn: picture %lld has label %d, the network knows 0..%lld",
-                           (long long)i, (int)slice->labels[i], (long long)step->graph->classes - 1);
+                           (long long)i, (int)slice->labels[i],
+                           (long long)step->graph->classes - 1);
     enter(step);
     dn_slot *to = &step->slot[slot];
     dn_parallel(step->dev, slice->count, place_work, &(place_job){ step, to, slice });
@@ -85,10 +86,11 @@ static tc_status check_train(const tc_step *step, const dn_slot *slot)
     for (int i = 0; i < step->n_ops; i++) {
         const tc_node *node = step->op[i].node;
         if (node->op == TC_OP_BN && step->batch * node->h * node->w < 2)
-            return tc_fail(TC_INVAL,
-                           "onednn: node %s has one value a channel in a batch of %lld: its variance"
-                           " is undefined; use a larger batch",
-                           node->name, (long long)step->batch);
+            return tc_fail(
+                TC_INVAL,
+                "onednn: node %s has one value a channel in a batch of %lld: its variance"
+                " is undefined; use a larger batch",
+                node->name, (long long)step->batch);
     }
     return TC_OK;
 }
@@ -200,8 +202,10 @@ tc_status dn_backward(tc_step *step, int slot, const tc_step_events *events)
         if (op->kind != TC_OP_LOSS || !op->live)
             continue;
         if (i != step->main_loss)
-            return tc_fail(TC_NOSUPPORT, "onednn: a second loss (%s) has no gradient from outside;"
-                                         " use --table optimized", op->node->name);
+            return tc_fail(TC_NOSUPPORT,
+                           "onednn: a second loss (%s) has no gradient from outside;"
+                           " use --table optimized",
+                           op->node->name);
         const dn_layout *l = &step->value[op->in[0]].layout;
         for (int64_t n = step->slot[slot].count; n < l->n; n++) /* rows without a picture */
             memset(step->buffer[op->dx[0]].data + n * l->step_n, 0, (size_t)l->c * sizeof(float));
@@ -264,7 +268,11 @@ tc_status dn_update(tc_step *step, int b, const float *sum, const tc_sgd *sgd)
             to = step->bound[b + 1];
         if (from >= to)
             continue;
-        sgd_job job = { step->weights + from, step->momentum + from, sum + from, sgd, to - from,
+        sgd_job job = { step->weights + from,
+                        step->momentum + from,
+                        sum + from,
+                        sgd,
+                        to - from,
                         param->decay ? sgd->weight_decay : 0 };
         dn_parallel(step->dev, (job.count + SGD_CHUNK - 1) / SGD_CHUNK, sgd_work, &job);
     }
@@ -317,8 +325,8 @@ static tc_status vector_of(tc_step *step, tc_vector vec, bool write, vector *v)
     return TC_OK;
 }
 
-static tc_status copy(tc_step *step, tc_vector vec, int64_t offset, int64_t count, tc_precision type,
-                      float *out, const float *in)
+static tc_status copy(tc_step *step, tc_vector vec, int64_t offset, int64_t count,
+                      tc_precision type, float *out, const float *in)
 {
     vector v;
 
@@ -329,7 +337,8 @@ static tc_status copy(tc_step *step, tc_vector vec, int64_t offset, int64_t coun
         return status;
     if (offset < 0 || count < 0 || count > v.rows * v.cols || offset > v.rows * v.cols - count)
         return tc_fail(TC_INVAL, "onednn: elements [%lld, %lld) of a vector of %lld",
-                       (long long)offset, (long long)(offset + count), (long long)(v.rows * v.cols));
+                       (long long)offset, (long long)(offset + count),
+                       (long long)(v.rows * v.cols));
     while (count > 0) {
         int64_t col = offset % v.cols, n = v.cols - col < count ? v.cols - col : count;
         float *at = v.data + offset / v.cols * v.step + col;
