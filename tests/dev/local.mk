@@ -15,7 +15,6 @@ tests_dev_t_ref_slope_all_n1_CPPFLAGS = $(AM_CPPFLAGS) -DELEMENTS=INT64_MAX
 tests_dev_t_ref_slope_all_n1_LDADD = libtricolor.la
 LONG_TESTS += tests/dev/t-ref-slope-all.n1
 
-
 # oneDNN against the oracle.
 if HAVE_DNNL
 check_PROGRAMS += tests/dev/t-onednn-layers.n1
