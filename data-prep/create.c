@@ -32,6 +32,7 @@ typedef struct {
     FILE *rejects; /* rejected.tsv, from the first one on */
     const char *source;
     uint64_t records, rejected, recoded;
+    uint64_t direct; /* pictures that lie in their class folder itself, not deeper */
     double started;
 } creation;
 
@@ -137,6 +138,7 @@ static tc_status take(creation *c, const tc_source_item *item)
     if (status != TC_OK || item->kind == TC_ITEM_CLASS)
         return in_source(c, status);
     uint64_t before = tc_classes_meet(c->classes, label);
+    c->direct += strchr(strchr(item->name, '/') + 1, '/') == NULL;
     bool held = hold > 0 && (before + 1) % (uint64_t)hold == 0;
     if (hold > 0 && held != (strcmp(c->options->split, "val") == 0))
         return TC_OK;
@@ -293,6 +295,11 @@ static tc_status finish(creation *c)
     if (status != TC_OK)
         return in_source(c, status);
     d->class_hash = tc_class_hash(d->classes, d->n_classes);
+    if (d->n_classes == 1 && c->direct == 0)
+        return tc_fail(TC_FORMAT,
+                       "%s: all pictures lie in folders of one folder, %s; if those are the "
+                       "classes, say --prefix %s",
+                       c->source, d->classes[0].name, d->classes[0].name);
     status = compare_other(c);
     for (uint32_t s = 0; status == TC_OK && s < d->n_shards; s++)
         status = tc_shard_relabel(c->writers[s], map, met);

@@ -44,6 +44,13 @@ fails "an empty folder" 1 "empty: no pictures" create "$work/empty" -o "$work/n"
 fails "a prefix with nothing below" 1 "no pictures to pack below zoo" create "$src" -o "$work/n" \
   --split train --prefix zoo
 
+cp -r "$src/train" "$work/empty/pets"
+fails "a folder around the classes" 1 'say --prefix pets' create "$work/empty" -o "$work/n" \
+  --split train
+ok "leaves nothing" nothing "$work/n/train"
+ok "packed with that prefix" create "$work/empty" -o "$work/p" --split train --prefix pets
+ok "is the same" same "$work/set/train" "$work/p/train"
+
 # Things among the pictures.  bad NAME: a fresh copy of the training folder.
 bad() { rm -rf "$work/bad" && cp -r "$src/train" "$work/bad"; }
 bad; mkdir "$work/bad/dog"
