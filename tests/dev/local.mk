@@ -19,11 +19,16 @@ tests_dev_t_ref_slope_all_n1_CPPFLAGS = $(AM_CPPFLAGS) -DELEMENTS=INT64_MAX
 tests_dev_t_ref_slope_all_n1_LDADD = libtricolor.la
 LONG_TESTS += tests/dev/t-ref-slope-all.n1
 
-# oneDNN against the oracle.
+# oneDNN: the contract, every fusion, whole networks.
 if HAVE_DNNL
-check_PROGRAMS += tests/dev/t-onednn-layers.n1
+check_PROGRAMS += tests/dev/t-onednn.n1 tests/dev/t-onednn-layers.n1 tests/dev/t-onednn-run.n1
+tests_dev_t_onednn_n1_SOURCES = tests/dev/t-onednn.c $(dev_check)
+tests_dev_t_onednn_n1_LDADD = libtricolor.la
 tests_dev_t_onednn_layers_n1_SOURCES = tests/dev/t-onednn-layers.c tests/dev/onednn-pair.c \
 	tests/dev/onednn-pair.h
 tests_dev_t_onednn_layers_n1_LDADD = libtricolor.la
-TESTS += tests/dev/t-onednn-layers.n1
+tests_dev_t_onednn_run_n1_SOURCES = tests/dev/t-onednn-run.c tests/dev/onednn-pair.c \
+	tests/dev/onednn-pair.h
+tests_dev_t_onednn_run_n1_LDADD = libtricolor.la
+TESTS += tests/dev/t-onednn.n1 tests/dev/t-onednn-layers.n1 tests/dev/t-onednn-run.n1
 endif

@@ -104,6 +104,7 @@ tc_status pair_open(const char *backend, tc_precision precision, const pair_data
     tc_status status = tc_backend_find(backend, &side->backend);
     if (status == TC_OK)
         status = tc_graph_buckets(graph, 4096, &bound, &n);
+    side->n_buckets = n;
     if (status == TC_OK)
         status = side->backend->open(&options, &side->dev);
     tc_compile_options compile = { .max_batch = data->batch,
@@ -189,21 +190,15 @@ static tc_status compare_all(const pair_data *data, const pair_side *ref, const 
 
 static tc_status train_and_update(const pair_data *data, const pair_side *side)
 {
-    const tc_graph *graph = data->graph;
     tc_slice slice = pair_slice(data, data->batch);
     tc_sgd sgd = { .lr = 0.05f, .momentum = 0.9f, .weight_decay = 0.01f, .nesterov = true };
-    int64_t *bound = NULL;
-    int n = 0;
 
-    tc_status status = tc_graph_buckets(graph, 4096, &bound, &n);
-    if (status == TC_OK)
-        status = side->backend->place(side->step, 1, &slice);
+    tc_status status = side->backend->place(side->step, 1, &slice);
     if (status == TC_OK)
         status = side->backend->train(side->step, 1, 1.0f / (float)data->batch, NULL);
-    for (int b = 0; b < n && status == TC_OK; b++)
+    for (int b = 0; b < side->n_buckets && status == TC_OK; b++)
         status =
             side->backend->update(side->step, b, side->backend->host_gradients(side->step), &sgd);
-    tc_free(bound);
     return status;
 }
 

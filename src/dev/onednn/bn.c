@@ -9,11 +9,13 @@
 #include "dev/onednn/onednn.h"
 
 #include <math.h>
+#include <string.h>
 
 /* What a parallel loop over the planes of one BN needs. */
 typedef struct {
     tc_step *step;
     dn_op *op;
+    int64_t n;              /* pictures that count: a slice may be short */
     int64_t blocks, pixels; /* blocks of channels in a picture; pixels in a plane */
     dn_mask mask;
     const float *x, *residual, *dy;
@@ -26,6 +28,7 @@ static bn_job job_of(tc_step *step, dn_op *op)
 
     return (bn_job){ .step = step,
                      .op = op,
+                     .n = step->slot[step->ran_slot].count,
                      .blocks = (l->c + l->block - 1) / l->block,
                      .pixels = l->h * l->w,
                      .x = step->value[op->in[0]].data,
@@ -70,7 +73,7 @@ static void affine_work(void *ctx, int64_t plane)
 /* Join the planes' moments of channel c: mean, and the sum of squared deviations. */
 static void join_moments(const bn_job *job, int64_t c, double *mean_p, double *m2_p)
 {
-    int64_t n = job->step->batch, block = job->step->block, lane = c % block;
+    int64_t n = job->n, block = job->step->block, lane = c % block;
     double mean = 0, m2 = 0;
 
     for (int64_t i = 0; i < n; i++)
@@ -94,10 +97,10 @@ void dn_bn_forward(tc_step *step, dn_op *op)
     const float *gamma = step->weights + step->graph->param[node->weight].offset;
     const float *beta = step->weights + step->graph->param[node->bias].offset;
     bool train = step->mode == TC_FORWARD_TRAIN;
-    double count = (double)(step->batch * job.pixels);
+    double count = (double)(job.n * job.pixels);
 
     if (train)
-        dn_parallel(step->dev, step->batch * job.blocks, moments_work, &job);
+        dn_parallel(step->dev, job.n * job.blocks, moments_work, &job);
     for (int64_t c = 0; c < stat->channels; c++) {
         double mean = running_mean[c], var = running_var[c];
         if (train) {
@@ -138,6 +141,15 @@ static void apply_work(void *ctx, int64_t plane)
                                job->mask);
 }
 
+/* Pictures beyond a short slice have no gradient. */
+static void zero_rest(const bn_job *job, float *data)
+{
+    int64_t picture = job->blocks * job->pixels * job->step->block;
+
+    memset(data + job->n * picture, 0,
+           (size_t)((job->step->batch - job->n) * picture) * sizeof *data);
+}
+
 void dn_bn_backward(tc_step *step, dn_op *op)
 {
     const tc_node *node = op->node;
@@ -146,15 +158,17 @@ void dn_bn_backward(tc_step *step, dn_op *op)
     float *dbeta = step->gradients + step->graph->param[node->bias].offset;
     int64_t channels = step->graph->stat[node->stat].channels, block = step->block;
     bool train = step->mode == TC_FORWARD_TRAIN;
-    double count = (double)(step->batch * job.pixels);
+    double count = (double)(job.n * job.pixels);
 
     job.dy = step->buffer[op->dy].data;
     job.dz = step->buffer[op->dz].data;
     job.mask = op->residual >= 0 ? DN_MASK_OUTPUT : op->relu ? DN_MASK_INPUT : DN_MASK_NONE;
-    dn_parallel(step->dev, step->batch * job.blocks, sums_work, &job);
+    dn_parallel(step->dev, job.n * job.blocks, sums_work, &job);
+    if (job.mask == DN_MASK_OUTPUT)
+        zero_rest(&job, job.dz);
     for (int64_t c = 0; c < channels; c++) {
         double sum_g = 0, sum_gx = 0, inv_std = op->inv_std[c];
-        for (int64_t i = 0; i < step->batch; i++) {
+        for (int64_t i = 0; i < job.n; i++) {
             sum_g += partial_of(&job, i * job.blocks + c / block, 0)[c % block];
             sum_gx += partial_of(&job, i * job.blocks + c / block, 1)[c % block];
         }
@@ -170,5 +184,6 @@ void dn_bn_backward(tc_step *step, dn_op *op)
     job.dx = step->buffer[op->dx[0]].data;
     if (job.mask == DN_MASK_OUTPUT)
         job.mask = DN_MASK_NONE; /* dz is masked already */
-    dn_parallel(step->dev, step->batch * job.blocks, apply_work, &job);
+    dn_parallel(step->dev, job.n * job.blocks, apply_work, &job);
+    zero_rest(&job, job.dx);
 }

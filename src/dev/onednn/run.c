@@ -48,8 +48,8 @@ tc_status dn_place(tc_step *step, int slot, const tc_slice *slice)
                        (long long)slice->count, (long long)step->batch);
     for (int64_t i = 0; i < slice->count; i++)
         if (slice->labels[i] < -1 || slice->labels[i] >= step->graph->classes)
-            return tc_fail(TC_INVAL, "onednn: picture %lld has label %d, the network knows 0..%lld",
-                           (long long)i, (int)slice->labels[i],
+            return tc_fail(TC_INVAL, "onednn: label %d of picture %lld: the network knows 0..%lld",
+                           (int)slice->labels[i], (long long)i,
                            (long long)step->graph->classes - 1);
     enter(step);
     dn_slot *to = &step->slot[slot];
@@ -80,17 +80,13 @@ static tc_status load_weights(tc_step *step)
 
 static tc_status check_train(const tc_step *step, const dn_slot *slot)
 {
-    if (slot->count != step->batch)
-        return tc_fail(TC_INVAL, "onednn: a training slice must be full: %lld pictures, not %lld",
-                       (long long)step->batch, (long long)slot->count);
     for (int i = 0; i < step->n_ops; i++) {
         const tc_node *node = step->op[i].node;
-        if (node->op == TC_OP_BN && step->batch * node->h * node->w < 2)
-            return tc_fail(
-                TC_INVAL,
-                "onednn: node %s has one value a channel in a batch of %lld: its variance"
-                " is undefined; use a larger batch",
-                node->name, (long long)step->batch);
+        if (node->op == TC_OP_BN && slot->count * node->h * node->w < 2)
+            return tc_fail(TC_INVAL,
+                           "onednn: node %s has one value a channel in a batch of %lld: its"
+                           " variance is undefined; use a larger batch",
+                           node->name, (long long)slot->count);
     }
     return TC_OK;
 }
@@ -201,13 +197,10 @@ tc_status dn_backward(tc_step *step, int slot, const tc_step_events *events)
         const dn_op *op = &step->op[i];
         if (op->kind != TC_OP_LOSS || !op->live)
             continue;
-        if (i != step->main_loss)
-            return tc_fail(TC_NOSUPPORT,
-                           "onednn: a second loss (%s) has no gradient from outside;"
-                           " use --table optimized",
-                           op->node->name);
+        /* DLOGITS carry the main loss alone; rows without a picture have no gradient. */
         const dn_layout *l = &step->value[op->in[0]].layout;
-        for (int64_t n = step->slot[slot].count; n < l->n; n++) /* rows without a picture */
+        int64_t given = i == step->main_loss ? step->slot[slot].count : 0;
+        for (int64_t n = given; n < l->n; n++)
             memset(step->buffer[op->dx[0]].data + n * l->step_n, 0, (size_t)l->c * sizeof(float));
     }
     return run_backward(step, slot, events);
@@ -284,61 +277,57 @@ tc_status dn_update(tc_step *step, int b, const float *sum, const tc_sgd *sgd)
 
 /* A vector of the step: rows of `cols` elements, `step` apart. */
 typedef struct {
+    const char *name;
     float *data;
     int64_t rows, cols, step;
+    bool read, write;
 } vector;
 
-static tc_status vector_of(tc_step *step, tc_vector vec, bool write, vector *v)
+static vector vector_of(const tc_step *step, tc_vector vec)
 {
     const tc_graph *graph = step->graph;
     const dn_op *loss = &step->op[step->main_loss];
     const dn_value *logits = &step->value[loss->in[0]];
+    int64_t params = graph->param_count, stats = graph->stat_count;
+    int64_t rows = step->batch, cols = logits->layout.c, apart = logits->layout.step_n;
 
-    *v = (vector){ NULL, 1, graph->param_count, graph->param_count };
     switch (vec) {
     case TC_VEC_WEIGHTS:
-        v->data = step->weights;
-        break;
+        return (vector){ "weights", step->weights, 1, params, params, true, true };
     case TC_VEC_GRADIENTS:
-        v->data = step->gradients;
-        break;
+        return (vector){ "gradients", step->gradients, 1, params, params, true, true };
     case TC_VEC_MOMENTUM:
-        v->data = step->momentum;
-        break;
+        return (vector){ "momentum", step->momentum, 1, params, params, true, true };
     case TC_VEC_STATS:
-        *v = (vector){ step->stats, 1, graph->stat_count, graph->stat_count };
-        break;
+        return (vector){ "statistics", step->stats, 1, stats, stats, true, true };
     case TC_VEC_LOGITS:
-        if (write)
-            return tc_fail(TC_INVAL, "onednn: logits cannot be written");
-        *v = (vector){ logits->data, step->batch, logits->layout.c, logits->layout.step_n };
-        break;
+        return (vector){ "logits", logits->data, rows, cols, apart, true, false };
     case TC_VEC_DLOGITS:
-        if (!write)
-            return tc_fail(TC_INVAL, "onednn: the gradient of the logits cannot be read");
-        *v = (vector){ step->training && loss->live ? step->buffer[loss->dx[0]].data : NULL,
-                       step->batch, logits->layout.c, logits->layout.step_n };
-        break;
+        return (vector){ "dlogits", loss->live ? step->buffer[loss->dx[0]].data : NULL,
+                         rows,      cols,
+                         apart,     false,
+                         true };
     }
-    if (v->data == NULL)
-        return tc_fail(TC_INVAL, "onednn: this step was compiled without training");
-    return TC_OK;
+    return (vector){ .name = "unknown vector" };
 }
 
+/* Exactly one of out and in is given. */
 static tc_status copy(tc_step *step, tc_vector vec, int64_t offset, int64_t count,
                       tc_precision type, float *out, const float *in)
 {
-    vector v;
+    vector v = vector_of(step, vec);
 
     if (type != TC_F32)
-        return tc_fail(TC_NOSUPPORT, "onednn: vectors are read and written in f32 only");
-    tc_status status = vector_of(step, vec, in != NULL, &v);
-    if (status != TC_OK)
-        return status;
+        return tc_fail(TC_NOSUPPORT, "onednn: %s are read and written as f32, not f16, bf16 or f64",
+                       v.name);
+    if (in != NULL ? !v.write : !v.read)
+        return tc_fail(TC_INVAL, "onednn: %s cannot be %s", v.name, in ? "written" : "read");
     if (offset < 0 || count < 0 || count > v.rows * v.cols || offset > v.rows * v.cols - count)
-        return tc_fail(TC_INVAL, "onednn: elements [%lld, %lld) of a vector of %lld",
+        return tc_fail(TC_INVAL, "onednn: %s: elements [%lld, %lld) of %lld", v.name,
                        (long long)offset, (long long)(offset + count),
                        (long long)(v.rows * v.cols));
+    if (v.data == NULL && count > 0)
+        return tc_fail(TC_INVAL, "onednn: %s: this step was compiled without training", v.name);
     while (count > 0) {
         int64_t col = offset % v.cols, n = v.cols - col < count ? v.cols - col : count;
         float *at = v.data + offset / v.cols * v.step + col;
