@@ -2,14 +2,18 @@
 
 #include "comm/comm.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "comm/comm_impl.h"
 
+#include <sched.h>
 #include <string.h>
 
 #define MPI_PIECE (INT64_C(1) << 30) /* elements of one MPI call, far below its int */
 #define SUM_PIECE (INT64_C(1) << 15) /* doubles that tc_comm_sum() gathers at a time */
+#define SPIN      200e-6             /* seconds of looking before the first pause */
+#define PAUSE     50                 /* microseconds between two looks after that */
 
 tc_status tc_mpi_fail(int rc, const char *call)
 {
@@ -20,6 +24,41 @@ tc_status tc_mpi_fail(int rc, const char *call)
         length = 0;
     return tc_fail(TC_MPI, "%s: %.*s", call, length, text);
 }
+
+/*
+ * Wait for a collective without keeping a core busy: where ranks or devices share cores, MPI's own
+ * blocking calls take them from those that the waiting is for.
+ */
+static tc_status wait_idle(MPI_Request *request)
+{
+#ifdef SMPI_H /* a simulated wait takes no core */
+    TC_TRY_MPI(MPI_Wait(request, MPI_STATUS_IGNORE));
+    return TC_OK;
+#else
+    double began = tc_now();
+    int done = 0;
+
+    for (;;) {
+        TC_TRY_MPI(MPI_Test(request, &done, MPI_STATUS_IGNORE));
+        if (done)
+            return TC_OK;
+        if (tc_now() - began < SPIN)
+            sched_yield();
+        else
+            tc_sleep_us(PAUSE);
+    }
+#endif
+}
+
+/* For a call that starts a collective and sets `request`. */
+#define TC_TRY_COLLECTIVE(call)                  \
+    do {                                         \
+        MPI_Request request;                     \
+        TC_TRY_MPI(call);                        \
+        tc_status waited_ = wait_idle(&request); \
+        if (waited_ != TC_OK)                    \
+            return waited_;                      \
+    } while (0)
 
 /* Fill in the places of the ranks on their hosts.  Collective over comm. */
 static tc_status find_hosts(tc_comm *comm)
@@ -188,14 +227,14 @@ tc_status tc_comm_agree(tc_comm *comm, tc_status mine)
 
     if (TC_STATUS_IS_FATAL(mine))
         return mine;
-    TC_TRY_MPI(MPI_Allreduce(in, out, 1, MPI_2INT, MPI_MINLOC, comm->mpi));
+    TC_TRY_COLLECTIVE(MPI_Iallreduce(in, out, 1, MPI_2INT, MPI_MINLOC, comm->mpi, &request));
     tc_comm_progressed(comm);
     if (out[0] == FINE)
         return TC_OK;
     /* Every rank knows of the failure now, so all of them come to this broadcast. */
     if (comm->rank == out[1])
         strncpy(cause.text, tc_error_detail(), sizeof cause.text - 1);
-    TC_TRY_MPI(MPI_Bcast(&cause, (int)sizeof cause, MPI_BYTE, out[1], comm->mpi));
+    TC_TRY_COLLECTIVE(MPI_Ibcast(&cause, (int)sizeof cause, MPI_BYTE, out[1], comm->mpi, &request));
     if (mine != TC_OK)
         return mine;
     if (cause.status == TC_PEER) /* its text already names the rank */
@@ -206,7 +245,7 @@ tc_status tc_comm_agree(tc_comm *comm, tc_status mine)
 
 tc_status tc_comm_barrier(tc_comm *comm)
 {
-    TC_TRY_MPI(MPI_Barrier(comm->mpi));
+    TC_TRY_COLLECTIVE(MPI_Ibarrier(comm->mpi, &request));
     tc_comm_progressed(comm);
     return TC_OK;
 }
@@ -217,7 +256,7 @@ tc_status tc_comm_bcast(tc_comm *comm, void *data, size_t bytes, int root)
 
     while (bytes > 0) {
         int piece = (int)(bytes < (size_t)MPI_PIECE ? bytes : (size_t)MPI_PIECE);
-        TC_TRY_MPI(MPI_Bcast(at, piece, MPI_BYTE, root, comm->mpi));
+        TC_TRY_COLLECTIVE(MPI_Ibcast(at, piece, MPI_BYTE, root, comm->mpi, &request));
         at += piece;
         bytes -= (size_t)piece;
     }
@@ -228,7 +267,8 @@ tc_status tc_comm_max(tc_comm *comm, double *x, int64_t count)
 {
     for (int64_t at = 0; at < count;) {
         int piece = (int)(count - at < MPI_PIECE ? count - at : MPI_PIECE);
-        TC_TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, x + at, piece, MPI_DOUBLE, MPI_MAX, comm->mpi));
+        TC_TRY_COLLECTIVE(
+            MPI_Iallreduce(MPI_IN_PLACE, x + at, piece, MPI_DOUBLE, MPI_MAX, comm->mpi, &request));
         at += piece;
         tc_comm_progressed(comm);
     }
@@ -239,8 +279,8 @@ tc_status tc_comm_sum(tc_comm *comm, double *x, int64_t count)
 {
     for (int64_t at = 0; at < count;) {
         int64_t piece = count - at < comm->piece ? count - at : comm->piece;
-        TC_TRY_MPI(MPI_Allgather(x + at, (int)piece, MPI_DOUBLE, comm->gathered, (int)piece,
-                                 MPI_DOUBLE, comm->mpi));
+        TC_TRY_COLLECTIVE(MPI_Iallgather(x + at, (int)piece, MPI_DOUBLE, comm->gathered, (int)piece,
+                                         MPI_DOUBLE, comm->mpi, &request));
         memcpy(x + at, comm->gathered, (size_t)piece * sizeof *x);
         for (int r = 1; r < comm->size; r++) /* in rank order: the same rounding everywhere */
             for (int64_t i = 0; i < piece; i++)
@@ -256,7 +296,8 @@ tc_status tc_comm_allgather(tc_comm *comm, const void *mine, size_t bytes, void 
     char *at = all;
 
     if (bytes <= (size_t)MPI_PIECE) {
-        TC_TRY_MPI(MPI_Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, comm->mpi));
+        TC_TRY_COLLECTIVE(MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE,
+                                         comm->mpi, &request));
         tc_comm_progressed(comm);
         return TC_OK;
     }

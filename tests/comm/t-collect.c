@@ -1,6 +1,7 @@
 /* Small exchanges: barrier, broadcast, maximum, gather, and the sum in rank order. */
 #include <config.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "comm/comm.h"
@@ -8,6 +9,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* What rank r brings to element i: of very different sizes, so that the order of a sum shows. */
 static double term(int r, int64_t i)
@@ -79,6 +81,29 @@ static void test_max_and_gather(tc_comm *comm)
     tc_free(all);
 }
 
+static double cpu_seconds(void)
+{
+    struct rusage use;
+
+    getrusage(RUSAGE_SELF, &use);
+    return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+           1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
+}
+
+/* Ranks that wait for a slow one leave the cores to it. */
+static void test_idle(tc_comm *comm)
+{
+    bool slow = tc_comm_rank(comm) == 0;
+    double began = tc_now(), used = cpu_seconds();
+
+    if (slow)
+        tc_sleep_us(500000);
+    tc_status status = tc_comm_barrier(comm);
+    used = cpu_seconds() - used;
+    tap_ok_all(status == TC_OK && tc_now() - began >= 0.4, "a barrier waits for the slowest");
+    tap_ok_all(used < 0.25, "and takes no core for it");
+}
+
 int main(int argc, char **argv)
 {
     static const int64_t counts[] = { 0, 1, 7, 4096, 32768, 100003 };
@@ -93,5 +118,6 @@ int main(int argc, char **argv)
                    (long long)counts[i]);
     test_bcast(comm);
     test_max_and_gather(comm);
+    test_idle(comm);
     return tap_done_all();
 }
