@@ -4,7 +4,8 @@
  * @file train.h
  * A whole training run: set-up, epochs, evaluation, checkpoints, log, progress.
  *
- * Flow:  tc_train_options_default() -> set fields -> tc_train_run()
+ * Flow:  tc_train_block_signals() -> tc_train_options_default() -> set fields
+ *        -> tc_train_options_check() -> tc_comm_init() -> tc_train_run() -> tc_exit()
  * Used by: app (tricolor-train), tests.
  */
 #include "base/status.h"
@@ -17,18 +18,20 @@ typedef struct {
     const char *data; /* DIR with train/ and val/ */
     const char *model;
     const char *backend;   /* NULL: the best here */
-    const char *precision; /* NULL: the backend's first: f32 */
-    const char *store, *files_dir;
+    const char *precision; /* NULL: f32 */
+    const char *store;     /* "memory", "files" */
+    const char *files_dir; /* files: DIR with train/ and val/; NULL: data/SPLIT/files */
     int store_groups;
     const char *allreduce;
     int colors, arity, window; /* 0 (arity -1): defaults */
-    int64_t chunk;
-    const char *table;
-    const char *overlap;  /* "auto", "on", "off" */
-    int devices, threads; /* a rank; cores a device, 0: cores of the host / devices on it */
+    int64_t chunk;             /* bytes; 0: default */
+    const char *table;         /* "optimized", "baseline" */
+    const char *overlap;       /* "auto", "on", "off" */
+    int devices, threads;      /* a rank; cores a device, 0: cores of the host / devices on it */
+    bool bind;            /* bind devices to cores even where the launcher has not bound ranks */
     int loader_threads;   /* 0: as many as the rank has cores, at least 1 */
     int64_t batch;        /* per device */
-    int64_t bucket_bytes; /* 0: default */
+    int64_t bucket_bytes; /* 0: an eighth of the gradient, 64 KiB to 4 MiB */
     int64_t size;         /* input height and width, 0: the model's */
     const char *augment;  /* "auto", "torchvision", "pad", "none" */
     uint64_t seed;
@@ -36,21 +39,38 @@ typedef struct {
     const char *log, *checkpoint;
     double checkpoint_every; /* epochs */
     int checkpoint_keep;
-    bool resume, force; /* force: resume with other options */
-    const char *init;   /* safetensors */
+    bool resume;      /* from the newest checkpoint; from the start where there is none */
+    bool force;       /* resume with other options; begin anew over old checkpoints */
+    const char *init; /* safetensors to start from */
     bool evaluate_only;
-    const char *predictions;   /* file */
-    int eval_every;            /* epochs, 0: only at the end */
-    int64_t max_steps;         /* stop after so many steps of the run; 0: no limit */
-    const char *dump_order;    /* file, %r is the rank: sample numbers of every slice */
+    const char *predictions; /* file for the last evaluation's, tab-separated */
+    int eval_every;          /* epochs; 0: only at the end; -1: never */
+    int64_t max_steps;       /* stop after so many steps of the run (tests, timing); 0: no limit */
+    int64_t sync_steps;      /* steps between two metric reductions; 0: about one second */
+    const char *dump_order; /* file pattern with %r (rank): record numbers of every slice (tests) */
     const char *dump_gradient; /* file: first step's summed gradient, f32 (tests) */
+    const char *dump_loss;     /* file: mean loss since the last reduction, at every one (tests) */
 } tc_train_options;
 
 tc_train_options tc_train_options_default(void);
 
+/** Check words and ranges; knows neither data nor ranks.  @retval TC_INVAL  wrong use, with the
+ *  option's name and what it may be. */
+tc_status tc_train_options_check(const tc_train_options *options);
+
+/** Block SIGTERM and SIGUSR1 in this thread and those it will start, so that a run can take them at
+ *  a step's end.  Called first in main(), before MPI starts its threads. */
+void tc_train_block_signals(void);
+
+/** Print the network as a table to @p stream (a FILE *); the number of classes is the data set's
+ *  where one is given, else 1000.  @retval TC_INVAL, TC_IO */
+tc_status tc_train_describe(const tc_train_options *options, void *stream);
+
 /**
- * Train (or evaluate).  Collective: yes.
+ * Train (or evaluate), and print one line of results to stdout on rank 0.  Collective: yes.
+ *
  * @retval TC_OK       the run is complete, or was stopped by SIGTERM/SIGUSR1 after a checkpoint.
+ * @retval TC_STOPPED  stopped by a signal, and no folder for a checkpoint was given.
  * @retval TC_NUMERIC  the loss is not finite: step and rank are named.
  * @retval any other   with the text; every rank returns.
  */
