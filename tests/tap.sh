@@ -5,7 +5,7 @@ trap 'rm -rf "$work"' 0
 trap 'exit 99' 1 2 15
 
 # mpi N PROGRAM ARGUMENT...: run under the configured launcher, with a time-out of $limit seconds.
-limit=120
+: "${limit=120}"
 mpi() {
   np=$1; shift
   # Open MPI's session folder and yielding waits; harmless elsewhere.

@@ -1,8 +1,27 @@
-check_PROGRAMS += tests/train/t-recipe.n1 tests/train/t-checkpoint.n1 tests/train/t-mllog.n1
+check_PROGRAMS += tests/train/t-recipe.n1 tests/train/t-checkpoint.n1 tests/train/t-mllog.n1 \
+	tests/train/t-batches.n3 tests/train/t-batches.n4
 tests_train_t_recipe_n1_SOURCES = tests/train/t-recipe.c
 tests_train_t_recipe_n1_LDADD = libtricolor.la
 tests_train_t_checkpoint_n1_SOURCES = tests/train/t-checkpoint.c
 tests_train_t_checkpoint_n1_LDADD = libtricolor.la
 tests_train_t_mllog_n1_SOURCES = tests/train/t-mllog.c
 tests_train_t_mllog_n1_LDADD = libtricolor.la
-TESTS += tests/train/t-recipe.n1 tests/train/t-checkpoint.n1 tests/train/t-mllog.n1
+tests_train_t_batches_n3_SOURCES = tests/train/t-batches.c
+tests_train_t_batches_n3_LDADD = libtricolor.la
+tests_train_t_batches_n4_SOURCES = tests/train/t-batches.c
+tests_train_t_batches_n4_LDADD = libtricolor.la
+TESTS += tests/train/t-recipe.n1 tests/train/t-checkpoint.n1 tests/train/t-mllog.n1 \
+	tests/train/t-batches.n3 tests/train/t-batches.n4
+
+# Whole runs of tricolor-train on small sets.
+check_PROGRAMS += tests/train/make-set tests/train/compare tests/train/weights
+tests_train_make_set_SOURCES = tests/train/make-set.c
+tests_train_make_set_LDADD = libtricolor.la
+tests_train_compare_SOURCES = tests/train/compare.c
+tests_train_weights_SOURCES = tests/train/weights.c
+tests_train_weights_LDADD = $(JANSSON_LIBS)
+train_scripts = tests/train/t-layouts.sh tests/train/t-repeat.sh tests/train/t-evaluate.sh \
+	tests/train/t-restart.sh tests/train/t-errors.sh
+TESTS += $(train_scripts)
+LONG_TESTS += tests/train/t-layouts-long.sh
+EXTRA_DIST += tests/train/lib.sh $(train_scripts) tests/train/t-layouts-long.sh
