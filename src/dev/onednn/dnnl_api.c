@@ -460,26 +460,30 @@ tc_status dn_run(tc_dev *dev, dn_prim *prim, int slot)
 
 const char *dn_isa_name(void)
 {
-    switch ((int)dnnl_get_effective_cpu_isa()) {
-    case 0x1:
+    switch (dnnl_get_effective_cpu_isa()) {
+    case dnnl_cpu_isa_sse41:
         return "sse41";
-    case 0x3:
+    case dnnl_cpu_isa_avx:
         return "avx";
-    case 0x7:
+    case dnnl_cpu_isa_avx2:
         return "avx2";
-    case 0x407: /* 2.x */
-    case 0xf:   /* 3.x */
-        return DNNL_VERSION_MAJOR < 3 && (int)dnnl_get_effective_cpu_isa() == 0xf ? "avx512_mic"
-                                                                                  : "avx2_vnni";
-    case 0x27:
+    case dnnl_cpu_isa_avx2_vnni:
+        return "avx2_vnni";
+    case dnnl_cpu_isa_avx512_core:
         return "avx512_core";
-    case 0x67:
+    case dnnl_cpu_isa_avx512_core_vnni:
         return "avx512_core_vnni";
-    case 0xe7:
+    case dnnl_cpu_isa_avx512_core_bf16:
         return "avx512_core_bf16";
-    case 0x3e7:
+    case dnnl_cpu_isa_avx512_core_amx:
         return "avx512_core_amx";
+#if NEW_API
+    case dnnl_cpu_isa_avx512_core_fp16:
+        return "avx512_core_fp16";
+    case dnnl_cpu_isa_avx2_vnni_2:
+        return "avx2_vnni_2";
+#endif
     default:
-        return "other";
+        return "another instruction set";
     }
 }
