@@ -8,8 +8,9 @@
 #define SLACK 4 /* floats that may be read behind a row */
 
 /* The inner loops: vectorised at any -O, one version for each generation of vector units, chosen
- * at start-up. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__)
+ * at start-up (before the thread sanitizer is ready for it). */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__) && \
+    !defined(__SANITIZE_THREAD__)
 #define VECTORISED \
     __attribute__((optimize("O3"), target_clones("avx512f", "arch=haswell", "default")))
 #else
