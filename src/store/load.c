@@ -7,6 +7,7 @@
 #include "base/log.h"
 
 #define READ_BYTES (UINT64_C(8) << 20)
+#define QUIET      1.0 /* s: a short load shows its end only */
 
 typedef struct {
     const char *split;
@@ -19,6 +20,8 @@ static void show(const progress *p, bool done)
     double seconds = tc_now() - p->start, rate = seconds > 0.0 ? (double)p->done / seconds : 0.0;
     double share = p->total > 0 ? 100.0 * (double)p->done / (double)p->total : 100.0;
 
+    if (!done && seconds < QUIET)
+        return;
     if (done)
         tc_progress(true, "tricolor: store: %s: %.1f MB loaded by rank 0 in %.1f s (%.0f MB/s)",
                     p->split, (double)p->done / 1e6, seconds, rate / 1e6);

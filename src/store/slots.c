@@ -10,6 +10,14 @@
 #define MAX_SHIFT 15 /* 64 MiB */
 #define CHUNKS    16 /* about, of the first reservation: how coarse growing is */
 
+static tc_status too_many(void)
+{
+    return tc_fail(TC_NOMEM,
+                   "the store would need more than 2^32 slots of %d bytes in one rank: "
+                   "use more ranks",
+                   TC_SLOT_BYTES);
+}
+
 /* Make room for `need` chunk descriptions. */
 static tc_status reserve_chunks(tc_slots *s, uint64_t need)
 {
@@ -57,6 +65,8 @@ static tc_status add_chunk(tc_slots *s)
 
 tc_status tc_slots_reserve(tc_slots *s, uint64_t count)
 {
+    if (count > TC_NO_SLOT - (UINT32_C(1) << MAX_SHIFT))
+        return too_many();
     if (s->shift == 0) {
         s->free_first = TC_NO_SLOT;
         s->shift = MIN_SHIFT;

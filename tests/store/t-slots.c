@@ -1,0 +1,97 @@
+/* Slots: chains of any length survive each other's coming and going, and nothing is lost. */
+#include <config.h>
+
+#include "store/slots.h"
+
+#include "../tap.h"
+#include "base/rng.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define RECORDS   200
+#define MAX_BYTES 10000
+
+typedef struct {
+    tc_slot_chain chain;
+    uint64_t bytes;
+    uint8_t data[MAX_BYTES];
+} record;
+
+static const tc_slot_chain empty = { TC_NO_SLOT, TC_NO_SLOT, 0 };
+
+/* Write a record in pieces of random length. */
+static bool put(tc_slots *s, record *r, tc_rng *rng)
+{
+    tc_slot_chain chain = empty;
+    uint64_t done = 0;
+
+    r->bytes = 1 + (uint64_t)tc_rng_below(rng, MAX_BYTES);
+    for (uint64_t i = 0; i < r->bytes; i++)
+        r->data[i] = (uint8_t)tc_rng_u32(rng);
+    while (done < r->bytes) {
+        uint64_t n = 1 + (uint64_t)tc_rng_below(rng, 3000);
+        n = n < r->bytes - done ? n : r->bytes - done;
+        if (tc_slots_append(s, &chain, r->data + done, n) != TC_OK)
+            return false;
+        done += n;
+    }
+    r->chain = (tc_slot_chain){ .first = chain.first, .at = chain.first };
+    return true;
+}
+
+/* Read a record in pieces, freeing it; half of the time only its beginning. */
+static bool get(tc_slots *s, record *r, tc_rng *rng)
+{
+    static uint8_t copy[MAX_BYTES];
+    uint64_t done = 0, want = tc_rng_below(rng, 2) ? r->bytes : r->bytes / 2;
+
+    while (done < want) {
+        uint64_t n = 1 + (uint64_t)tc_rng_below(rng, 3000);
+        n = n < want - done ? n : want - done;
+        tc_slots_consume(s, &r->chain, copy + done, n);
+        done += n;
+    }
+    tc_slots_drop(s, &r->chain);
+    r->bytes = 0;
+    return memcmp(copy, r->data, want) == 0;
+}
+
+int main(void)
+{
+    tc_slots s = { 0 };
+    tc_rng rng = tc_rng_make(1, TC_STREAM_TEST, 0, 0);
+    record *records = calloc(RECORDS, sizeof *records);
+    uint8_t *copy = malloc(MAX_BYTES);
+    uint64_t used = 0, wrong = 0;
+
+    tap_ok(tc_slots_reserve(&s, 100) == TC_OK && s.count >= 100 && s.free_count == s.count,
+           "100 slots are reserved, all free");
+    uint64_t before = s.count;
+    for (int i = 0; i < 20 * RECORDS; i++) {
+        record *r = &records[tc_rng_below(&rng, RECORDS)];
+        wrong += r->bytes > 0 ? !get(&s, r, &rng) : !put(&s, r, &rng);
+    }
+    tap_ok(wrong == 0, "records come and go in pieces, unchanged");
+    for (int i = 0; i < RECORDS; i++) {
+        record *r = &records[i];
+        used += tc_slots_for(r->bytes);
+        if (r->bytes == 0)
+            continue;
+        tc_slots_copy(&s, r->chain.first, copy, r->bytes);
+        wrong += memcmp(copy, r->data, r->bytes) != 0;
+    }
+    tap_ok(wrong == 0, "those that are left can be copied");
+    tap_ok(s.count > before && used == s.count - s.free_count,
+           "it grew from %llu to %llu slots; %llu are in use, as many as the records take",
+           (unsigned long long)before, (unsigned long long)s.count, (unsigned long long)used);
+    for (int i = 0; i < RECORDS; i++)
+        if (records[i].bytes > 0)
+            tc_slots_drop(&s, &records[i].chain);
+    tap_ok(s.free_count == s.count, "all slots come back");
+    tc_slots_free(&s);
+    tap_ok(tc_slots_reserve(&s, UINT64_C(1) << 33) == TC_NOMEM, "2^33 slots are refused");
+    tc_slots_free(&s);
+    free(records);
+    free(copy);
+    return tap_done();
+}
