@@ -129,7 +129,9 @@ typedef struct tc_backend {
     /** Loss and hits of the last forward (or train); waits for them. */
     tc_status (*metrics)(tc_step *step, tc_metrics *metrics_p);
     /** Backward from DLOGITS, after a forward.  A forward in EVAL mode may be differentiated too:
-     *  BN is then an affine map with constant statistics (gamma and beta get their gradients). */
+     *  BN is then an affine map with constant statistics (gamma and beta get their gradients).
+     *  DLOGITS are the main loss's: a second loss, which `train` would weigh in, adds nothing here.
+     *  Forward again before the next backward: it may have used up the activations. */
     tc_status (*backward)(tc_step *step, int slot, const tc_step_events *events);
 
     /** Forward(TRAIN), loss and backward as one job.  d loss/d logits = scale * (softmax - onehot);

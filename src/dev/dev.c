@@ -5,19 +5,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Each backend's folder brings its table; src/dev/local.mk defines TC_BACKEND_X beside its sources.
- */
-#ifdef TC_BACKEND_ONEDNN
+/* Each backend's folder brings its table. */
+#if HAVE_DNNL
 extern const tc_backend tc_backend_onednn;
 #endif
 extern const tc_backend tc_backend_ref;
 
 /* The backends of this build, the fastest first. */
 static const tc_backend *const backends[] = {
-#ifdef TC_BACKEND_ONEDNN
+#if HAVE_DNNL
     &tc_backend_onednn,
 #endif
-    &tc_backend_ref, NULL
+    &tc_backend_ref,
+    NULL,
 };
 
 /* Names that some build knows, so that "not built in" and "unknown" are told apart. */

@@ -1,4 +1,4 @@
-# An optional backend adds, here, its sources and -DTC_BACKEND_X, which puts it into dev.c's list.
+# A backend adds its sources here, and a line to dev.c's list.
 noinst_LTLIBRARIES += libtc_dev.la
 libtc_dev_la_SOURCES = src/dev/backend.h src/dev/dev.c src/dev/dev.h
 libtc_dev_la_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)
@@ -21,7 +21,6 @@ libtc_ref_f64_la_CFLAGS = $(AM_CFLAGS) $(ref_fast)
 if HAVE_DNNL
 noinst_LTLIBRARIES += libtc_onednn.la
 libtricolor_la_LIBADD += libtc_onednn.la
-libtc_dev_la_CPPFLAGS += -DTC_BACKEND_ONEDNN
 libtc_onednn_la_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)
 libtc_onednn_la_CFLAGS = $(AM_CFLAGS) $(DNNL_CFLAGS) -Wno-psabi
 libtc_onednn_la_SOURCES = src/dev/onednn/onednn.h src/dev/onednn/onednn.c \

@@ -70,10 +70,11 @@ check_result check_hits(check_target target);
 check_result check_slots(check_target target, int graph);
 /* Every refusal that backend.h documents. */
 check_result check_refusals(check_target target);
-/* No allocation after the second step; counts by alloc-count.c, which the test links. */
-check_result check_allocations(check_target target, int graph);
+/* No allocation after the second step, as counted by alloc-count.c, which the test links. */
+check_result check_allocations(check_target target, int graph, bool libraries);
 
-/* alloc-count.c: calls of malloc and its family in this process so far; -1: not counted here. */
-int64_t alloc_count(void);
+/* Calls of malloc and its family so far, with or without those made inside shared libraries (a
+ * statically linked backend's own always count); -1: not counted here. */
+int64_t alloc_count(bool libraries);
 
 #endif

@@ -16,21 +16,21 @@ typedef struct {
     const check_run *run;
     double **out; /* (n_nodes) of (BATCH,C,H,W) */
     bool train;
-} net;
+} network;
 
-static double *place(const net *net, int i, int64_t n, int64_t c, int64_t y, int64_t x)
+static double *place(const network *net, int i, int64_t n, int64_t c, int64_t y, int64_t x)
 {
     const tc_node *node = &net->run->graph->node[i];
 
     return &net->out[i][((n * node->c + c) * node->h + y) * node->w + x];
 }
 
-static double weight(const net *net, int param, int64_t element)
+static double weight(const network *net, int param, int64_t element)
 {
     return param < 0 ? 0.0 : net->run->weights[net->run->graph->param[param].offset + element];
 }
 
-static double pixel(const net *net, int64_t n, int64_t c, int64_t y, int64_t x)
+static double pixel(const network *net, int64_t n, int64_t c, int64_t y, int64_t x)
 {
     const tc_graph *graph = net->run->graph;
     const check_run *run = net->run;
@@ -40,7 +40,7 @@ static double pixel(const net *net, int64_t n, int64_t c, int64_t y, int64_t x)
     return (value - graph->mean[c]) / graph->deviation[c] + run->offset[n * 3 + c];
 }
 
-static double conv_at(const net *net, const tc_node *node, int64_t n, int64_t c, int64_t y,
+static double conv_at(const network *net, const tc_node *node, int64_t n, int64_t c, int64_t y,
                       int64_t x)
 {
     const tc_node *in = &net->run->graph->node[node->in[0]];
@@ -60,7 +60,7 @@ static double conv_at(const net *net, const tc_node *node, int64_t n, int64_t c,
 }
 
 /* A place of the padding counts as 0 in an average; one beyond the padding does not count. */
-static double pool_at(const net *net, const tc_node *node, int64_t n, int64_t c, int64_t y,
+static double pool_at(const network *net, const tc_node *node, int64_t n, int64_t c, int64_t y,
                       int64_t x)
 {
     const tc_node *in = &net->run->graph->node[node->in[0]];
@@ -83,7 +83,8 @@ static double pool_at(const net *net, const tc_node *node, int64_t n, int64_t c,
     return node->op == TC_OP_MAX_POOL ? largest : sum / (double)area;
 }
 
-static double bn_at(const net *net, const tc_node *node, int64_t n, int64_t c, int64_t y, int64_t x)
+static double bn_at(const network *net, const tc_node *node, int64_t n, int64_t c, int64_t y,
+                    int64_t x)
 {
     const tc_stat *stat = &net->run->graph->stat[node->stat];
     double mean = net->run->stats[stat->offset + c];
@@ -106,7 +107,7 @@ static double bn_at(const net *net, const tc_node *node, int64_t n, int64_t c, i
            weight(net, node->bias, c);
 }
 
-static double fc_at(const net *net, const tc_node *node, int64_t n, int64_t c)
+static double fc_at(const network *net, const tc_node *node, int64_t n, int64_t c)
 {
     const tc_node *in = &net->run->graph->node[node->in[0]];
     int64_t features = in->c * in->h * in->w;
@@ -118,7 +119,7 @@ static double fc_at(const net *net, const tc_node *node, int64_t n, int64_t c)
     return sum;
 }
 
-static double average_at(const net *net, const tc_node *node, int64_t n, int64_t c)
+static double average_at(const network *net, const tc_node *node, int64_t n, int64_t c)
 {
     const tc_node *in = &net->run->graph->node[node->in[0]];
     double sum = 0.0;
@@ -128,7 +129,7 @@ static double average_at(const net *net, const tc_node *node, int64_t n, int64_t
     return sum / (double)(in->h * in->w);
 }
 
-static double concat_at(const net *net, const tc_node *node, int64_t n, int64_t c, int64_t y,
+static double concat_at(const network *net, const tc_node *node, int64_t n, int64_t c, int64_t y,
                         int64_t x)
 {
     int j = 0;
@@ -138,7 +139,7 @@ static double concat_at(const net *net, const tc_node *node, int64_t n, int64_t 
     return *place(net, node->in[j], n, c, y, x);
 }
 
-static double value_at(const net *net, int i, int64_t n, int64_t c, int64_t y, int64_t x)
+static double value_at(const network *net, int i, int64_t n, int64_t c, int64_t y, int64_t x)
 {
     const tc_node *node = &net->run->graph->node[i];
 
@@ -169,7 +170,7 @@ static double value_at(const net *net, int i, int64_t n, int64_t c, int64_t y, i
 }
 
 /* Fill net->out node by node. */
-static void evaluate(const net *net)
+static void evaluate(const network *net)
 {
     const tc_graph *graph = net->run->graph;
 
@@ -187,7 +188,7 @@ static double error_of(check_run *run, double **out, bool train)
     const tc_backend *b = run->target.backend;
     int64_t count = BATCH * run->graph->classes;
     double logits[64], worst = 0.0;
-    net net = { .run = run, .out = out, .train = train };
+    network net = { .run = run, .out = out, .train = train };
     tc_slice slice = check_slice(run, BATCH);
     tc_forward_mode mode = train ? TC_FORWARD_TRAIN : TC_FORWARD_EVAL;
 

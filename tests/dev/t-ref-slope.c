@@ -220,8 +220,7 @@ int main(void)
         return tap_done();
     for (int i = 0; check_graph_name(i) != NULL; i++)
         for (objective what = LOSS; what <= LOGITS_EVAL; what++)
-            if (what != LOSS ||
-                i != check_graph_find("heads")) /* metrics show the main loss alone */
+            if (what != LOSS || i != check_graph_find("heads")) /* metrics: the main loss */
                 slopes(ref, i, what);
     heads(ref);
     bn_formula(ref);
