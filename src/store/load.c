@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define READ_BYTES (UINT64_C(8) << 20)
+#define READ_BYTES (UINT64_C(16) << 20)
 #define QUIET      1.0 /* s: a short load shows its end only */
 
 typedef struct {
