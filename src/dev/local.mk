@@ -1,7 +1,6 @@
 # A backend adds its sources here, and a line to dev.c's list.
 noinst_LTLIBRARIES += libtc_dev.la
 libtc_dev_la_SOURCES = src/dev/backend.h src/dev/dev.c src/dev/dev.h
-libtc_dev_la_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)
 
 # ref: the sources in ref_step are compiled twice, for float and for double.  (Not -O3: the user's
 # -O2 comes later and would win.)

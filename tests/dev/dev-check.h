@@ -68,6 +68,8 @@ check_result check_masks(check_target target);
 check_result check_hits(check_target target);
 /* Two slices staged at a time; the same step twice gives the same bits. */
 check_result check_slots(check_target target, int graph);
+/* Forty steps on four pictures: the loss falls below a tenth. */
+check_result check_learning(check_target target, int graph);
 /* Every refusal that backend.h documents. */
 check_result check_refusals(check_target target);
 /* No allocation after the second step, as counted by alloc-count.c, which the test links. */

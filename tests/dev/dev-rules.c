@@ -350,9 +350,33 @@ check_result check_refusals(check_target target)
 static void update_bucket(void *arg, int b)
 {
     check_run *run = arg;
-    tc_sgd sgd = { .lr = 0.01f, .momentum = 0.9f, .weight_decay = 1e-4f, .nesterov = true };
+    tc_sgd sgd = { .lr = 0.03f, .momentum = 0.9f, .weight_decay = 1e-4f, .nesterov = true };
 
     run->target.backend->update(run->step, b, run->target.backend->host_gradients(run->step), &sgd);
+}
+
+check_result check_learning(check_target target, int graph_index)
+{
+    tc_graph *graph = check_graph(graph_index);
+    const tc_backend *b = target.backend;
+    check_run run;
+    bool ok = check_open(&run, target, graph, 4, NULL, 0);
+    tc_step_events events = { .bucket = update_bucket, .arg = &run };
+    tc_slice slice = check_slice(&run, 4);
+    tc_metrics first = { 0 }, last = { 0 };
+
+    for (int i = 0; i < 40 && ok; i++) {
+        ok = b->place(run.step, i % TC_SLOTS, &slice) == TC_OK &&
+             b->train(run.step, i % TC_SLOTS, 1.0f / 3.0f, &events) == TC_OK &&
+             b->metrics(run.step, &last) == TC_OK;
+        if (i == 0)
+            first = last;
+    }
+    check_close(&run);
+    tc_graph_free(graph);
+    return verdict(ok && first.count == 3 && last.loss < 0.1 * first.loss && last.top1 == 3,
+                   "%s: forty steps bring the loss from %.3f to %.4f",
+                   check_graph_name(graph_index), first.loss, last.loss);
 }
 
 /* One step of training in both ways, one of evaluation, and what a table reads. */

@@ -35,6 +35,7 @@ int main(void)
         report(b, check_masks(target));
         report(b, check_hits(target));
         report(b, check_slots(target, mixed));
+        report(b, check_learning(target, mixed));
         report(b, check_refusals(target));
         if (alloc_count(true) < 0)
             tap_skip("allocations", "they are counted with glibc only");

@@ -24,6 +24,7 @@ static void rules(check_target target)
     report(check_masks(target));
     report(check_hits(target));
     report(check_slots(target, mixed));
+    report(check_learning(target, mixed));
     report(check_refusals(target));
     if (alloc_count(true) < 0)
         tap_skip("allocations", "they are counted with glibc only");
