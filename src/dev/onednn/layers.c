@@ -281,7 +281,7 @@ static tc_status conv_backward(tc_step *step, dn_op *op, int slot)
 static tc_status backward_alone(tc_step *step, dn_op *op, int slot)
 {
     const dn_value *out = &step->value[op->out];
-    const float *dy = step->buffer[op->dy].data;
+    const float *dy = op->dy < 0 ? NULL : step->buffer[op->dy].data; /* a loss has none */
 
     switch (op->kind) {
     case TC_OP_CONV:
