@@ -109,6 +109,6 @@ tc_status tc_dumps_gradient(tc_run *run)
 void tc_dumps_loss(tc_run *run, const tc_sums *recent)
 {
     if (run->dumps.loss != NULL)
-        fprintf(run->dumps.loss, "%" PRId64 " %.9g\n", run->state.step,
+        fprintf(run->dumps.loss, "%" PRId64 " %.17g\n", run->state.step,
                 recent->loss / recent->count);
 }

@@ -16,19 +16,20 @@ refused() {
   ok "... said once" test "`grep -v 'another rank failed' "$work/out" | grep -c -e "$refused_text"`" -eq 1
 }
 
-# Wrong use: status 2, before MPI starts.
+# Wrong use: status 2, before MPI starts; so most need no launcher.
 refused "no --data" 2 'data DIR is needed'
 refused "an unknown option" 2 "unrecognized option '--dat1=x'" --dat1=x
-refused "an unknown model names the known" 2 'model=resnet21: unknown; it may be: .*resnet50' --data="$work/set" --model=resnet21
-refused "an unknown store" 2 'store=tape: unknown; it may be: memory, files' --data="$work/set" --store=tape
-refused "an unknown allreduce" 2 'allreduce=x: unknown; it may be: .*multicolor' --data="$work/set" --allreduce=x
-refused "an unknown backend" 2 'backend=abacus: unknown; it may be: .*ref' --data="$work/set" --backend=abacus
-refused "a batch that is no number" 2 "'many' is not a whole number" --data="$work/set" --batch=many
-refused "a batch of 0" 2 "'0' is not a whole number of at least 1" --data="$work/set" --batch=0
-refused "a negative number of epochs" 2 'epochs=-1' --data="$work/set" --epochs=-1
-refused "something that is no option" 2 "'surplus'" --data="$work/set" surplus
-refused "--resume without a folder" 2 'resume needs --checkpoint' --data="$work/set" --resume
-refused "--evaluate without weights" 2 'evaluate needs weights' --data="$work/set" --evaluate
+misused() { misused_name=$1 misused_text=$2; shift 2; fails "$misused_name" 2 "$misused_text" "$train" "$@"; }
+misused "an unknown model names the known" 'model=resnet21: unknown; it may be: .*resnet50' --data="$work/set" --model=resnet21
+misused "an unknown store" 'store=tape: unknown; it may be: memory, files' --data="$work/set" --store=tape
+misused "an unknown allreduce" 'allreduce=x: unknown; it may be: .*multicolor' --data="$work/set" --allreduce=x
+misused "an unknown backend" 'backend=abacus: unknown; it may be: .*ref' --data="$work/set" --backend=abacus
+misused "a batch that is no number" "'many' is not a whole number" --data="$work/set" --batch=many
+misused "a batch of 0" "'0' is not a whole number of at least 1" --data="$work/set" --batch=0
+misused "a negative number of epochs" 'epochs=-1' --data="$work/set" --epochs=-1
+misused "something that is no option" "'surplus'" --data="$work/set" surplus
+misused "--resume without a folder" 'resume needs --checkpoint' --data="$work/set" --resume
+misused "--evaluate without weights" 'evaluate needs weights' --data="$work/set" --evaluate
 ok "--help needs no launcher and no data" "$train" --help
 ok "--describe needs no data" "$train" --model=resnet20 --describe
 

@@ -6,12 +6,12 @@
 : "${steps=5}" "${tolerance=1e-5}"
 "$make_set" "$work/set" train=100 val=10 || exit 99
 
-# run NAME RANKS DEVICES BATCH
+# run NAME RANKS DEVICES BATCH OPTION...
 run() {
-  name=$1 ranks=$2 devices=$3 batch=$4
+  name=$1 ranks=$2 devices=$3 batch=$4; shift 4
   launch "$ranks" --data="$work/set" --model=resnet20 --devices="$devices" --batch="$batch" --epochs=20 \
     --eval-every=-1 --max-steps="$steps" --sync-steps=1 --dump-order="$work/$name.order.%r" \
-    --dump-gradient="$work/$name.gradient" --dump-loss="$work/$name.loss" || return 1
+    --dump-gradient="$work/$name.gradient" --dump-loss="$work/$name.loss" "$@" || return 1
   sort -n -k1,1 -k2,2 -k3,3 "$work/$name".order.* >"$work/$name.order"
 }
 same_order() { test -s "$work/$1.order" && ! grep '!' "$work/$1.order" && cmp "$work/$1.order" "$work/$2.order"; }
@@ -33,9 +33,23 @@ for layout in 2x6 3x4 4x3; do
     run $layout `echo $layout | sed 's/x/ /'` 2
   against $layout 1x12
 done
-ok "2 ranks x 2 devices" run 2x2 2 2 4
-ok "4 ranks x 1 device" run 4x1 4 1 4
+ok "4 ranks x 1 device" run 4x1 4 1 4 --eval-every=0 --log="$work/4x1.log"
+ok "2 ranks x 2 devices" run 2x2 2 2 4 --eval-every=0 --log="$work/2x2.log"
 against 2x2 4x1
+
+# BN statistics are averaged over all devices, so evaluation does not know how they lie on the ranks.
+eval_loss() { sed -n 's/.*"key":"eval_accuracy".*"loss":\([0-9.e-]*\).*/\1/p' "$work/$1.log"; }
+same_eval() {
+  echo "`eval_loss 2x2` `eval_loss 4x1`"
+  awk "BEGIN { a = `eval_loss 2x2`; b = `eval_loss 4x1`; exit !(a > 0 && (a - b) ^ 2 <= ($tolerance * b) ^ 2) }"
+}
+ok "and evaluate alike" same_eval
+
+# The baselines of the three optimizations compute the same.
+for toggle in table=baseline allreduce=mpi store=files; do
+  ok "2x2 with --$toggle" run "$toggle" 2 2 4 "--$toggle"
+  against "$toggle" 2x2
+done
 
 # No picture twice in an epoch: 4 steps of 24 are the first 96 of 100.
 once() {
