@@ -1,6 +1,6 @@
 #! /bin/sh
 # The drawn set: balanced classes, the same for any number of threads, never mixed with another.
-# shellcheck source=../tap.sh disable=SC2154
+# shellcheck source=tests/tap.sh disable=SC2154
 . "$top_srcdir/tests/tap.sh"
 draw=$top_builddir/tricolor-draw
 
