@@ -72,7 +72,7 @@ static void print_head(const tc_run *run, int64_t number, FILE *out)
     print_number(out, ", seed ", run->seed);
     fprintf(out, "%s%s\n", *run->version ? ", tricolor " : "", run->version);
     if (*run->hosts)
-        fprintf(out, "  hosts %s\n", run->hosts);
+        fprintf(out, "  hosts: %s\n", run->hosts);
     if (*run->choices)
         fprintf(out, "  chosen: %s\n", run->choices);
     if (run->resumed)
@@ -118,7 +118,7 @@ static void print_verdict(const tc_run *run, FILE *out)
         fprintf(out, "  Accuracy (top-1, %s): best %.2f %%, final %.2f %%\n", tc_run_kind(run),
                 100.0 * best, 100.0 * final);
     tc_duration(tc_run_seconds(run), seconds, sizeof seconds);
-    fprintf(out, "  Time of all epochs: %s\n", seconds);
+    fprintf(out, "  Time of the finished epochs: %s\n", seconds);
     for (int64_t i = 0; i < run->n_epochs; i++) {
         dropped += isnan(run->epoch[i].dropped) ? 0.0 : run->epoch[i].dropped;
         replaced += isnan(run->epoch[i].replaced) ? 0.0 : run->epoch[i].replaced;
@@ -138,6 +138,8 @@ static void print_verdict(const tc_run *run, FILE *out)
 static tc_status print_parts(const tc_run *run, FILE *out)
 {
     double total = tc_run_median(run, tc_epoch_total, 0), rest = total;
+    /* Where a step is one piece, the trainer counts all of it as backward. */
+    bool fused = tc_run_median(run, tc_epoch_part, TC_PART_FORWARD) == 0.0;
     tc_grid *grid = tc_grid_create("lrr");
     bool any = false;
 
@@ -146,11 +148,12 @@ static tc_status print_parts(const tc_run *run, FILE *out)
     tc_grid_cell(grid, "%%");
     for (int i = 0; i < TC_PART_TOTAL; i++) {
         double seconds = tc_run_median(run, tc_epoch_part, i);
-        if (isnan(seconds))
+        if (isnan(seconds) || (i == TC_PART_FORWARD && fused))
             continue;
         any = true;
         rest -= seconds;
-        tc_grid_cell(grid, "%s", tc_part_name[i]);
+        tc_grid_cell(grid, "%s%s", i == TC_PART_BACKWARD && fused ? "forward and " : "",
+                     tc_part_name[i]);
         tc_grid_number(grid, seconds, 3);
         tc_grid_percent(grid, seconds / total, 1);
     }

@@ -128,7 +128,7 @@ static void copy_hosts(tc_run *run, const json_t *c)
     }
     if (json_is_integer(hosts))
         snprintf(run->hosts, size, "%lld%s%s", (long long)json_integer_value(hosts),
-                 host ? ", the first is " : "", host ? host : "");
+                 host ? ", the first " : "", host ? host : "");
 }
 
 /* What the parts of the trainer chose, one sentence each. */

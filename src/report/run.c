@@ -82,10 +82,14 @@ double tc_run_median(const tc_run *run, tc_epoch_value value, int index)
 double tc_run_seconds(const tc_run *run)
 {
     double sum = 0.0;
+    int64_t finished = 0;
 
-    for (int64_t i = 0; i < run->n_epochs; i++)
-        sum += tc_epoch_seconds(&run->epoch[i]);
-    return run->n_epochs > 0 ? sum : NAN;
+    for (int64_t i = 0; i < run->n_epochs; i++) {
+        double seconds = tc_epoch_seconds(&run->epoch[i]);
+        sum += isnan(seconds) ? 0.0 : seconds;
+        finished += !isnan(seconds);
+    }
+    return finished > 0 ? sum : NAN;
 }
 
 double tc_run_best(const tc_run *run)

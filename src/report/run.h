@@ -14,7 +14,7 @@
 /** Parts of tricolor_time, in the order in which they are printed. */
 #define TC_PARTS 11
 extern const char *const tc_part_name[TC_PARTS];
-enum { TC_PART_EVAL = 8, TC_PART_CHECKPOINT = 9, TC_PART_TOTAL = 10 };
+enum { TC_PART_FORWARD = 2, TC_PART_BACKWARD = 3, TC_PART_TOTAL = 10 };
 
 typedef struct {
     int64_t num; /* epoch_num, from 1 */
@@ -69,7 +69,7 @@ double tc_epoch_throughput(const tc_epoch *epoch, int unused);
 double tc_epoch_total(const tc_epoch *epoch, int unused);
 double tc_epoch_part(const tc_epoch *epoch, int part);
 
-/** Sum of the epochs' seconds; NAN where an epoch has none. */
+/** Sum of the finished epochs' seconds; NAN where there is none. */
 double tc_run_seconds(const tc_run *run);
 /** Best and last evaluation, 0..1 or NAN. */
 double tc_run_best(const tc_run *run);

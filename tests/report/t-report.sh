@@ -114,7 +114,7 @@ ok "a cut log is read" says "Ended: the log has no run_stop; it is still running
 { sed '$d' "$work/cut"; head_of memory mpi baseline false measured 150
   epoch 2 100 60 0.8; epoch 3 100 60 0.9; event run_stop null '"status":"success"'; } >"$work/resumed"
 ok "a resumed run is one run" says "taken up again 1 time" "$work/resumed"
-ok "its epochs are joined" says "Time of all epochs: 3.6 min" "$work/resumed"
+ok "its epochs are joined" says "Time of the finished epochs: 3.6 min" "$work/resumed"
 ok "there is no second run" silent "Run 2" "$work/resumed"
 cat "$work/base" "$work/memory" >"$work/two"
 ok "two runs in one file" says "Run 2: resnet20 (measured)" "$work/two"
@@ -131,6 +131,12 @@ ok "a log without configuration is read" says "Run 1: resnet20 (of unknown kind)
 ok "plot data" report --tsv "$work/plot.tsv" "$work/base"
 ok "has a line an epoch, and a heading" test "$(wc -l <"$work/plot.tsv")" -eq 4
 ok "with the run's words" grep -q "^1	measured	resnet20	files	mpi	baseline	off	2	1.5	" "$work/plot.tsv"
+
+# --- a fused step, an epoch at work
+sed 's/"forward":2,"backward":4/"forward":0,"backward":6/' "$work/base" >"$work/fused"
+ok "a fused step is named so" says "forward and backward 6.000 10.0" "$work/fused"
+ok "without a row for forward" silent "  forward     " "$work/fused"
+ok "an unfinished epoch is left out of the time" says "Time of the finished epochs: 99.0 s" "$work/cut"
 
 # --- errors
 fails "a missing log" 1 "$work/none: cannot read the log" report "$work/none"
