@@ -9,6 +9,7 @@
 
 #include "../tap.h"
 #include "onednn-pair.h"
+#include <math.h>
 #include <string.h>
 
 #define CLASSES 7
@@ -238,8 +239,23 @@ static bool within(pair_error e)
            e.stats < TOLERANCE && e.weights < TOLERANCE;
 }
 
+/* A weight that is not a number must show in the loss, whatever lies between them: a ReLU or a pool
+   that drops a NaN would hide a diverged run.  Leaves the step spoilt. */
+static bool spreads_nan(const pair_data *data, const pair_side *dut, tc_forward_mode mode)
+{
+    const tc_backend *b = dut->backend;
+    tc_slice slice = pair_slice(data, data->batch);
+    float nan = NAN;
+    tc_metrics m = { 0 };
+
+    return b->write(dut->step, TC_VEC_WEIGHTS, 0, 1, TC_F32, &nan) == TC_OK &&
+           b->place(dut->step, 0, &slice) == TC_OK && b->forward(dut->step, 0, mode) == TC_OK &&
+           b->metrics(dut->step, &m) == TC_OK && !isfinite(m.loss) && m.top1 < data->batch;
+}
+
 /* train(), then the phases in both modes, with data drawn from a seed; e: the errors. */
-static tc_status compare(const tc_graph *graph, uint64_t seed, int threads, pair_error e[3])
+static tc_status compare(const tc_graph *graph, uint64_t seed, int threads, pair_error e[3],
+                         bool *nan_shows)
 {
     pair_data data = { 0 };
     pair_side ref = { 0 }, dut = { 0 };
@@ -255,6 +271,8 @@ static tc_status compare(const tc_graph *graph, uint64_t seed, int threads, pair
         status = pair_phases(&data, &ref, &dut, TC_FORWARD_TRAIN, 5, &e[1]);
     if (status == TC_OK)
         status = pair_phases(&data, &ref, &dut, TC_FORWARD_EVAL, 3, &e[2]);
+    *nan_shows = status == TC_OK && spreads_nan(&data, &dut, TC_FORWARD_EVAL) &&
+                 spreads_nan(&data, &dut, TC_FORWARD_TRAIN);
     pair_close(&ref);
     pair_close(&dut);
     pair_data_free(&data);
@@ -266,14 +284,14 @@ static void check(int i, int threads)
     static const char *const what[3] = { "train", "phases, TRAIN mode", "phases, EVAL, 3 of 5" };
     tc_graph *graph = NULL;
     pair_error e[3] = { 0 };
-    bool good = false;
+    bool good = false, nan_shows = false;
     tc_status status = build(i, &graph);
 
     /* About one draw in a hundred has a value so near 0 that float and double disagree on its ReLU;
        then all gradients differ by one element's share.  A wrong layer fails every draw. */
     for (int draw = 0; draw < 2 && status == TC_OK && !good; draw++) {
         memset(e, 0, sizeof e);
-        status = compare(graph, 100 + (uint64_t)(i + draw * N_CASES), threads, e);
+        status = compare(graph, 100 + (uint64_t)(i + draw * N_CASES), threads, e, &nan_shows);
         good = within(e[0]) && within(e[1]) && within(e[2]);
         if (!good)
             printf("# %s: gradients differ by %.1e\n", cases[i].name, e[0].gradients);
@@ -283,6 +301,7 @@ static void check(int i, int threads)
                "%s, %s: loss %.1e logits %.1e gradients %.1e statistics %.1e weights %.1e%s",
                cases[i].name, what[k], e[k].loss, e[k].logits, e[k].gradients, e[k].stats,
                e[k].weights, status == TC_OK ? "" : tc_error_detail());
+    tap_ok(nan_shows, "%s: a weight that is not a number shows in the loss", cases[i].name);
     tc_graph_free(graph);
 }
 

@@ -124,9 +124,8 @@ static void take_op(tc_step *step, dn_op *op)
         op->w_back = tc_arena_take(arena, (int64_t)dn_arg_bytes(&op->load_back, DNNL_ARG_TO), 1);
     if (op->flatten.desc != NULL)
         op->flat = tc_arena_take(arena, in->n * in->c * in->h * in->w, sizeof(float));
-    if (dn_arg_bytes(&op->forward, DNNL_ARG_WORKSPACE) > 0)
-        op->workspace =
-            tc_arena_take(arena, (int64_t)dn_arg_bytes(&op->forward, DNNL_ARG_WORKSPACE), 1);
+    if (op->kind == TC_OP_MAX_POOL && step->training)
+        op->which = tc_arena_take(arena, step->value[op->out].count, 1);
     if (op->kind == TC_OP_BN) {
         float **part[] = {
             &op->mean, &op->inv_std, &op->scale, &op->shift, &op->p, &op->q, &op->r

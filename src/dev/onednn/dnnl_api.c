@@ -115,13 +115,13 @@ void dn_prim_free(dn_prim *prim)
     memset(prim, 0, sizeof *prim);
 }
 
-/* The descriptors of a convolution or pool, and its geometry as oneDNN takes it. */
+/* The descriptors of a convolution, and its geometry as oneDNN takes it. */
 typedef struct {
     md src, dst, weights, bias;
-    dnnl_dims_t stride, kernel, pad_before, pad_after, dilation;
+    dnnl_dims_t stride, pad_before, pad_after, dilation;
 } geometry;
 
-static dnnl_status_t geometry_make(geometry *g, const dn_window *w, bool conv)
+static dnnl_status_t geometry_make(geometry *g, const dn_window *w)
 {
     const dn_layout *src = w->src, *dst = w->dst;
     const int64_t weights[4] = { dst->c, src->c, w->kh, w->kw };
@@ -129,8 +129,6 @@ static dnnl_status_t geometry_make(geometry *g, const dn_window *w, bool conv)
     memset(g, 0, sizeof *g);
     g->stride[0] = w->stride_h;
     g->stride[1] = w->stride_w;
-    g->kernel[0] = w->kh;
-    g->kernel[1] = w->kw;
     g->pad_before[0] = w->pad_h;
     g->pad_before[1] = w->pad_w;
     g->pad_after[0] = (dst->h - 1) * w->stride_h + w->kh - src->h - w->pad_h;
@@ -138,9 +136,9 @@ static dnnl_status_t geometry_make(geometry *g, const dn_window *w, bool conv)
     dnnl_status_t status = md_of_layout(&g->src, src);
     if (status == dnnl_success)
         status = md_of_layout(&g->dst, dst);
-    if (conv && status == dnnl_success)
+    if (status == dnnl_success)
         status = md_by_tag(&g->weights, 4, weights, dnnl_format_tag_any);
-    if (conv && w->bias && status == dnnl_success)
+    if (w->bias && status == dnnl_success)
         status = md_by_tag(&g->bias, 1, &dst->c, dnnl_a);
     return status;
 }
@@ -156,7 +154,7 @@ static void geometry_free(geometry *g)
 tc_status dn_conv_forward(tc_dev *dev, const dn_window *window, const char *node, dn_prim *prim)
 {
     geometry g;
-    dnnl_status_t status = geometry_make(&g, window, true);
+    dnnl_status_t status = geometry_make(&g, window);
 
 #if NEW_API
     if (status == dnnl_success)
@@ -181,7 +179,7 @@ tc_status dn_conv_backward_data(tc_dev *dev, const dn_window *window, const dn_p
                                 const char *node, dn_prim *prim)
 {
     geometry g;
-    dnnl_status_t status = geometry_make(&g, window, true);
+    dnnl_status_t status = geometry_make(&g, window);
 
 #if NEW_API
     if (status == dnnl_success)
@@ -206,7 +204,7 @@ tc_status dn_conv_backward_weights(tc_dev *dev, const dn_window *window, const d
                                    const char *node, dn_prim *prim)
 {
     geometry g;
-    dnnl_status_t status = geometry_make(&g, window, true);
+    dnnl_status_t status = geometry_make(&g, window);
 
 #if NEW_API
     if (status == dnnl_success)
@@ -225,46 +223,6 @@ tc_status dn_conv_backward_weights(tc_dev *dev, const dn_window *window, const d
 #endif
     geometry_free(&g);
     return make(status, "weight gradient", node, prim);
-}
-
-tc_status dn_max_pool(tc_dev *dev, const dn_window *window, bool training, const char *node,
-                      dn_prim *forward, dn_prim *backward)
-{
-    geometry g;
-    dnnl_status_t status = geometry_make(&g, window, false);
-    dnnl_prop_kind_t kind = training ? dnnl_forward_training : dnnl_forward_inference;
-    tc_status result;
-
-#if NEW_API
-    if (status == dnnl_success)
-        status = dnnl_pooling_forward_primitive_desc_create(
-            &forward->desc, dev->engine, kind, dnnl_pooling_max, MD(g.src), MD(g.dst), g.stride,
-            g.kernel, g.dilation, g.pad_before, g.pad_after, dev->attr);
-#else
-    dnnl_pooling_desc_t op;
-    if (status == dnnl_success)
-        status = dnnl_pooling_forward_desc_init(&op, kind, dnnl_pooling_max, MD(g.src), MD(g.dst),
-                                                g.stride, g.kernel, g.pad_before, g.pad_after);
-    if (status == dnnl_success)
-        status = dnnl_primitive_desc_create(&forward->desc, &op, dev->attr, dev->engine, NULL);
-#endif
-    result = make(status, "max pool", node, forward);
-    if (result == TC_OK && training) {
-#if NEW_API
-        status = dnnl_pooling_backward_primitive_desc_create(
-            &backward->desc, dev->engine, dnnl_pooling_max, MD(g.src), MD(g.dst), g.stride,
-            g.kernel, g.dilation, g.pad_before, g.pad_after, forward->desc, dev->attr);
-#else
-        status = dnnl_pooling_backward_desc_init(&op, dnnl_pooling_max, MD(g.src), MD(g.dst),
-                                                 g.stride, g.kernel, g.pad_before, g.pad_after);
-        if (status == dnnl_success)
-            status = dnnl_primitive_desc_create(&backward->desc, &op, dev->attr, dev->engine,
-                                                forward->desc);
-#endif
-        result = make(status, "max pool's gradient", node, backward);
-    }
-    geometry_free(&g);
-    return result;
 }
 
 static dnnl_status_t md_of_matrix(md *m, const dn_matrix *matrix)

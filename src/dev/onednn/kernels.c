@@ -15,7 +15,7 @@
 
 #define CHUNK 128 /* pixels: 8 KiB in blocks of 16 */
 
-/* The part of the input under one output pixel of a pool. */
+/* The part of the input under one output pixel of a pool: never empty, see tc_graph_pool(). */
 typedef struct {
     int64_t h0, h1, w0, w1;
     int64_t area; /* divisor: padding counts, what a ceil mode adds beyond it does not */

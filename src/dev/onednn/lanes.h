@@ -7,8 +7,10 @@
  */
 typedef float LANE_NAME(vec) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 typedef int32_t LANE_NAME(mask) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
+typedef uint8_t LANE_NAME(bytes) __attribute__((vector_size(LANES), aligned(1), may_alias));
 #define VEC         LANE_NAME(vec)
 #define MASK        LANE_NAME(mask)
+#define BYTES       LANE_NAME(bytes)
 #define LOAD(p)     (*(const VEC *)(p))
 #define STORE(p, v) (*(VEC *)(p) = (v))
 /* v where not (y <= 0), else 0; a NaN passes, so that it is seen in the loss. */
@@ -193,6 +195,49 @@ CLONES static void LANE_NAME(avg_pool_back)(const float *dy, float *dx, const dn
         }
 }
 
+/* The first of equal values wins, a NaN wins over all; `which` gets its number in the window. */
+CLONES static void LANE_NAME(max_pool)(const float *x, float *y, uint8_t *which,
+                                       const dn_pool_shape *s)
+{
+    for (int64_t oh = 0; oh < s->out_h; oh++)
+        for (int64_t ow = 0; ow < s->out_w; ow++) {
+            pool_window w = window_at(s, oh, ow);
+            int64_t at = (oh * s->out_w + ow) * LANES;
+            VEC best = LOAD(x + (w.h0 * s->w + w.w0) * LANES);
+            MASK number = { 0 }, k = { 0 };
+            for (int64_t h = w.h0; h < w.h1; h++)
+                for (int64_t i = w.w0; i < w.w1; i++, k += 1) {
+                    VEC v = LOAD(x + (h * s->w + i) * LANES);
+                    MASK take = (v > best) | (v != v);
+                    best = (VEC)(((MASK)v & take) | ((MASK)best & ~take));
+                    number = (k & take) | (number & ~take);
+                }
+            STORE(y + at, best);
+            if (which != NULL)
+                *(BYTES *)(which + at) = __builtin_convertvector(number, BYTES);
+        }
+}
+
+CLONES static void LANE_NAME(max_pool_back)(const float *dy, const uint8_t *which, float *dx,
+                                            const dn_pool_shape *s)
+{
+    for (int64_t i = 0; i < s->h * s->w * LANES; i += LANES)
+        STORE(dx + i, (VEC){ 0 });
+    for (int64_t oh = 0; oh < s->out_h; oh++)
+        for (int64_t ow = 0; ow < s->out_w; ow++) {
+            pool_window w = window_at(s, oh, ow);
+            int64_t from = (oh * s->out_w + ow) * LANES;
+            const VEC g = LOAD(dy + from);
+            const MASK number = __builtin_convertvector(*(const BYTES *)(which + from), MASK);
+            MASK k = { 0 };
+            for (int64_t h = w.h0; h < w.h1; h++)
+                for (int64_t i = w.w0; i < w.w1; i++, k += 1) {
+                    float *at = dx + (h * s->w + i) * LANES;
+                    STORE(at, LOAD(at) + (VEC)((MASK)g & (number == k)));
+                }
+        }
+}
+
 static const dn_lanes LANE_NAME(table) = {
     .block = LANES,
     .moments = LANE_NAME(moments),
@@ -203,10 +248,13 @@ static const dn_lanes LANE_NAME(table) = {
     .spread = LANE_NAME(spread),
     .avg_pool = LANE_NAME(avg_pool),
     .avg_pool_back = LANE_NAME(avg_pool_back),
+    .max_pool = LANE_NAME(max_pool),
+    .max_pool_back = LANE_NAME(max_pool_back),
 };
 
 #undef VEC
 #undef MASK
+#undef BYTES
 #undef LOAD
 #undef STORE
 #undef KEEP

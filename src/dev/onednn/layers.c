@@ -52,6 +52,7 @@ typedef struct {
     const float *from;
     float *to;
     int64_t pixels, step_from, step_to; /* floats from plane to plane */
+    uint8_t *which;                     /* max pool: see dn_lanes */
     dn_pool_shape shape;
 } plane_job;
 
@@ -84,8 +85,24 @@ static void avg_pool_back_work(void *ctx, int64_t i)
                               &job->shape);
 }
 
-/* Averages: forward where dy is NULL. */
-static void average_run(tc_step *step, const dn_op *op, const float *dy, float *dx)
+static void max_pool_work(void *ctx, int64_t i)
+{
+    const plane_job *job = ctx;
+
+    job->lanes->max_pool(job->from + i * job->step_from, job->to + i * job->step_to,
+                         job->which == NULL ? NULL : job->which + i * job->step_to, &job->shape);
+}
+
+static void max_pool_back_work(void *ctx, int64_t i)
+{
+    const plane_job *job = ctx;
+
+    job->lanes->max_pool_back(job->from + i * job->step_from, job->which + i * job->step_from,
+                              job->to + i * job->step_to, &job->shape);
+}
+
+/* Pools and the global average: forward where dy is NULL. */
+static void pool_run(tc_step *step, const dn_op *op, const float *dy, float *dx)
 {
     const dn_value *in = &step->value[op->in[0]], *out = &step->value[op->out];
     const tc_node *node = op->node;
@@ -113,10 +130,13 @@ static void average_run(tc_step *step, const dn_op *op, const float *dy, float *
         job.step_from = out->layout.step_c;
         job.step_to = in->layout.step_c;
     }
+    job.which = op->which;
+    void (*work)(void *, int64_t) = dy ? avg_pool_back_work : avg_pool_work;
     if (op->kind == TC_OP_GLOBAL_AVG)
-        dn_parallel(step->dev, planes, dy ? spread_work : average_work, &job);
-    else
-        dn_parallel(step->dev, planes, dy ? avg_pool_back_work : avg_pool_work, &job);
+        work = dy ? spread_work : average_work;
+    else if (op->kind == TC_OP_MAX_POOL)
+        work = dy ? max_pool_back_work : max_pool_work;
+    dn_parallel(step->dev, planes, work, &job);
 }
 
 /* ---- Concatenation ---- */
@@ -235,7 +255,6 @@ tc_status dn_op_forward(tc_step *step, dn_op *op, int slot)
 
     switch (op->kind) {
     case TC_OP_CONV:
-    case TC_OP_MAX_POOL:
         return dn_run(step->dev, &op->forward, slot);
     case TC_OP_BN:
         dn_bn_forward(step, op);
@@ -250,9 +269,10 @@ tc_status dn_op_forward(tc_step *step, dn_op *op, int slot)
                                    .y = out->data,
                                    .count = out->count });
         return TC_OK;
+    case TC_OP_MAX_POOL:
     case TC_OP_AVG_POOL:
     case TC_OP_GLOBAL_AVG:
-        average_run(step, op, NULL, NULL);
+        pool_run(step, op, NULL, NULL);
         return TC_OK;
     case TC_OP_CONCAT:
         dn_parallel(step->dev, step->batch, concat_work, &(concat_job){ step, op, false });
@@ -286,8 +306,6 @@ static tc_status backward_alone(tc_step *step, dn_op *op, int slot)
     switch (op->kind) {
     case TC_OP_CONV:
         return conv_backward(step, op, slot);
-    case TC_OP_MAX_POOL:
-        return op->dx[0] < 0 ? TC_OK : dn_run(step->dev, &op->back_data, slot);
     case TC_OP_BN:
         dn_bn_backward(step, op);
         return TC_OK;
@@ -306,10 +324,11 @@ static tc_status backward_alone(tc_step *step, dn_op *op, int slot)
                                        .y = step->buffer[op->dz].data,
                                        .count = out->count });
         return TC_OK;
+    case TC_OP_MAX_POOL:
     case TC_OP_AVG_POOL:
     case TC_OP_GLOBAL_AVG:
         if (op->dx[0] >= 0)
-            average_run(step, op, dy, step->buffer[op->dx[0]].data);
+            pool_run(step, op, dy, step->buffer[op->dx[0]].data);
         return TC_OK;
     case TC_OP_CONCAT:
         dn_parallel(step->dev, step->batch, concat_work, &(concat_job){ step, op, true });

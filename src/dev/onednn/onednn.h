@@ -11,7 +11,7 @@
  *
  * All activations are f32 in one blocked layout, (N, C/block, H, W, block), with the channels
  * padded by zeros to whole blocks: oneDNN's nChw16c or nChw8c, whichever the first convolution
- * prefers here.  oneDNN does the convolutions, max pools and fc; the rest is our own (kernels.c),
+ * prefers here.  oneDNN does the convolutions and fc; the rest is our own (kernels.c),
  * because this layout makes it simple and it saves passes over the memory.
  *
  * Functions shared by the files of this folder start with dn_.
@@ -47,7 +47,7 @@ typedef struct {
     const dn_layout *src, *dst; /* src->block 0 or dst->block 0: oneDNN may choose the layout */
     int64_t kh, kw, stride_h, stride_w, pad_h, pad_w;
     bool bias;
-} dn_window; /* a convolution or a pool */
+} dn_window; /* a convolution */
 
 /** Turn a oneDNN status into ours; @p what names the action, @p node the layer. */
 tc_status dn_check(dnnl_status_t status, const char *what, const char *node);
@@ -57,8 +57,6 @@ tc_status dn_conv_backward_data(tc_dev *dev, const dn_window *window, const dn_p
                                 const char *node, dn_prim *prim);
 tc_status dn_conv_backward_weights(tc_dev *dev, const dn_window *window, const dn_prim *forward,
                                    const char *node, dn_prim *prim);
-tc_status dn_max_pool(tc_dev *dev, const dn_window *window, bool training, const char *node,
-                      dn_prim *forward, dn_prim *backward);
 
 /** A matrix (rows, cols): elements between rows and between columns. */
 typedef struct {
@@ -119,12 +117,12 @@ typedef struct {
     int residual;                 /* BN: node added before the ReLU, else -1 */
     bool relu;                    /* BN, ADD: ReLU at the end */
 
-    dn_prim forward, back_data, back_weights; /* CONV, MAX_POOL (forward, back_data), FC */
+    dn_prim forward, back_data, back_weights; /* CONV, FC */
     dn_prim load_forward, load_back, store;   /* weights to and from the primitives' layouts */
     dn_prim flatten, unflatten;               /* FC on (C,H,W): blocked to plain and back */
     float *w_forward, *w_back;                /* weights in those layouts */
     float *flat;                              /* FC: plain (N, C*H*W) */
-    uint8_t *workspace;                       /* MAX_POOL */
+    uint8_t *which;                           /* MAX_POOL: the winner in each window */
     float *mean, *inv_std;                    /* BN, per padded channel: as the last forward used */
     float *scale, *shift, *p, *q, *r;         /* BN: see dn_bn_block */
 
@@ -266,6 +264,10 @@ struct dn_lanes {
     void (*spread)(const float *dy, int64_t pixels, float *dx); /* average's backward */
     void (*avg_pool)(const float *x, float *y, const dn_pool_shape *shape);
     void (*avg_pool_back)(const float *dy, float *dx, const dn_pool_shape *shape);
+    /** `which` (out pixels, block): for the backward; NULL: not wanted. */
+    void (*max_pool)(const float *x, float *y, uint8_t *which, const dn_pool_shape *shape);
+    void (*max_pool_back)(const float *dy, const uint8_t *which, float *dx,
+                          const dn_pool_shape *shape);
 };
 
 const dn_lanes *dn_lanes_of(int block);

@@ -177,12 +177,9 @@ static tc_status create(tc_step *step, dn_op *op)
         return create_conv(step, op);
     if (op->kind == TC_OP_FC)
         return create_fc(step, op);
-    if (op->kind == TC_OP_MAX_POOL) {
-        dn_window window =
-            window_of(op->node, &step->value[op->in[0]].layout, &step->value[op->out].layout);
-        return dn_max_pool(step->dev, &window, step->training, op->node->name, &op->forward,
-                           &op->back_data);
-    }
+    if (op->kind == TC_OP_MAX_POOL && op->node->kh * op->node->kw > UINT8_MAX + 1)
+        return tc_fail(TC_NOSUPPORT, "onednn: max pool %s: a window of %d x %d is above 256 values",
+                       op->node->name, op->node->kh, op->node->kw);
     return TC_OK;
 }
 
@@ -333,24 +330,6 @@ static tc_status bind_fc(tc_step *step, dn_op *op)
     return status;
 }
 
-static tc_status bind_max_pool(tc_step *step, dn_op *op)
-{
-    tc_status status = bind_value(step, &op->forward, DNNL_ARG_SRC, op->in[0]);
-
-    if (status == TC_OK)
-        status = bind_all(step, &op->forward,
-                          (binding[]){ { DNNL_ARG_DST, step->value[op->out].data },
-                                       { DNNL_ARG_WORKSPACE, op->workspace },
-                                       { 0, NULL } });
-    if (status == TC_OK && op->live && op->dx[0] >= 0)
-        status = bind_all(step, &op->back_data,
-                          (binding[]){ { DNNL_ARG_DIFF_DST, grad_data(step, op->dy) },
-                                       { DNNL_ARG_WORKSPACE, op->workspace },
-                                       { DNNL_ARG_DIFF_SRC, grad_data(step, op->dx[0]) },
-                                       { 0, NULL } });
-    return status;
-}
-
 tc_status dn_bind_prims(tc_step *step)
 {
     tc_status status = TC_OK;
@@ -361,8 +340,6 @@ tc_status dn_bind_prims(tc_step *step)
             status = bind_conv(step, op);
         else if (op->kind == TC_OP_FC)
             status = bind_fc(step, op);
-        else if (op->kind == TC_OP_MAX_POOL)
-            status = bind_max_pool(step, op);
     }
     return status;
 }
