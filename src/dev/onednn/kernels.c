@@ -7,6 +7,8 @@
 
 #include "dev/onednn/onednn.h"
 
+#include <string.h>
+
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define CLONES __attribute__((target_clones("default", "avx2", "avx512f")))
 #else
