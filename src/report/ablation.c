@@ -23,6 +23,7 @@ typedef struct {
     const tc_run *any; /* the first of them; NULL: not run */
     int64_t runs;
     double throughput, seconds, accuracy;
+    double slowest, fastest; /* of the runs' images/s */
 } row;
 
 static bool same_number(double a, double b)
@@ -100,9 +101,17 @@ static double median_over(const tc_run *const *run, int64_t n, double (*value)(c
 
 static row make_row(const tc_run *const *run, int64_t n)
 {
+    double slowest = NAN, fastest = NAN;
+
+    for (int64_t i = 0; i < n; i++) { /* fmin and fmax pass over NAN */
+        slowest = fmin(slowest, run_throughput(run[i]));
+        fastest = fmax(fastest, run_throughput(run[i]));
+    }
     return (row){
         .any = n > 0 ? run[0] : NULL,
         .runs = n,
+        .slowest = slowest,
+        .fastest = fastest,
         .throughput = median_over(run, n, run_throughput),
         .seconds = median_over(run, n, run_epoch_seconds),
         .accuracy = median_over(run, n, tc_run_final),
@@ -113,6 +122,10 @@ static void print_row(tc_grid *grid, const row *r, const row *baseline)
 {
     tc_grid_cell(grid, "%lld", (long long)r->runs);
     tc_grid_number(grid, r->throughput, 1);
+    if (r->runs > 1)
+        tc_grid_cell(grid, "%.0f-%.0f", r->slowest, r->fastest);
+    else
+        tc_grid_cell(grid, "-");
     tc_grid_number(grid, r->seconds, 2);
     if (isnan(r->throughput / baseline->throughput))
         tc_grid_cell(grid, "-");
@@ -123,8 +136,10 @@ static void print_row(tc_grid *grid, const row *r, const row *baseline)
 
 static void print_heading(tc_grid *grid)
 {
-    static const char *const heading[] = { "store",    "allreduce", "table",    "overlap", "runs",
-                                           "images/s", "epoch s",   "speed-up", "top-1 %" };
+    static const char *const heading[] = {
+        "store",    "allreduce", "table",   "overlap",  "runs",
+        "images/s", "range",     "epoch s", "speed-up", "top-1 %"
+    };
 
     for (size_t i = 0; i < sizeof heading / sizeof heading[0]; i++)
         tc_grid_cell(grid, "%s", heading[i]);
@@ -134,7 +149,7 @@ static void print_heading(tc_grid *grid)
 static tc_status print_rows(const tc_run *const *run, int64_t n, row rows[COMBINATIONS],
                             const tc_run **chosen, FILE *out)
 {
-    tc_grid *grid = tc_grid_create("llllrrrrr");
+    tc_grid *grid = tc_grid_create("llllrrrrrr");
 
     print_heading(grid);
     for (int c = 0; c < COMBINATIONS; c++) {
@@ -254,14 +269,19 @@ static tc_status print_effects(const row rows[COMBINATIONS], const tc_tsv *tsv, 
 
 static void print_notes(const row rows[COMBINATIONS], const tc_tsv *tsv, FILE *out)
 {
-    bool several = false;
+    bool several = false, repeated = true;
 
-    for (int c = 0; c < COMBINATIONS; c++)
+    for (int c = 0; c < COMBINATIONS; c++) {
+        repeated &= rows[c].runs != 1;
         several |=
             (c & TABLE) == 0 && rows[c].any && !(rows[c].any->devices * rows[c].any->ranks <= 1.0);
+    }
     fputc('\n', out);
     if (!rows[0].any)
         fprintf(out, "  No speed-ups: the baseline (files, mpi, baseline) was not run.\n");
+    if (!repeated)
+        fprintf(out, "  Rows of one run do not show how far the machine itself varies; repetitions "
+                     "(--repeat) do.\n");
     if (several)
         fprintf(out, "  table baseline evaluates with the first device's BN statistics, as Torch "
                      "does, the others with\n  the average of all: that alone can make their "
@@ -305,8 +325,8 @@ static tc_status print_group(const tc_run *const *run, int64_t n, const tc_tsv *
     return status;
 }
 
-/* Collect the runs of run[first]'s setting into group; 0 where an earlier run has it already, or
- * where all are the same variant. */
+/* Collect the runs of run[first]'s setting into group; 0 where an earlier run has it already,
+ * or where all are the same variant. */
 static int64_t collect(const tc_runs *runs, int64_t first, const tc_run **group)
 {
     int64_t n = 0;
