@@ -15,8 +15,9 @@ static void print_result(const tc_run *run, double seconds)
 
     if (run->rank != 0)
         return;
-    printf("%s step %lld/%lld", run->opt->model, (long long)run->state.step,
-           (long long)run->total_steps);
+    printf("%s", run->opt->model);
+    if (!run->opt->evaluate_only)
+        printf(" step %lld/%lld", (long long)run->state.step, (long long)run->total_steps);
     if (e->count > 0.0)
         printf(" top1 %.4f top5 %.4f eval_loss %.4f eval_samples %.0f", e->top1 / e->count,
                e->top5 / e->count, e->loss / e->count, e->count);

@@ -36,8 +36,7 @@ static tc_status resume(tc_run *run, const char *options)
             return tc_fail(status, "%s: %s", o->checkpoint, tc_error_detail());
         }
     }
-    tc_log(TC_LOG_INFO, "train", "%s: resumed after step %" PRId64 " of %" PRId64, o->checkpoint,
-           run->state.step, run->total_steps);
+    tc_log(TC_LOG_INFO, "train", "%s: resumed after step %" PRId64, o->checkpoint, run->state.step);
     return status;
 }
 

@@ -51,10 +51,15 @@ refused "a shard that is missing" 1 'train/00001.shard' --data="$work/gone"
 "$make_set" "$work/label" train=40 val=10 wrong_label=17 || exit 99
 refused "a label out of range" 1 'label 7' --data="$work/label"
 "$make_set" "$work/five" train=40 val=10 classes=5 || exit 99
+ok "five classes train" launch 2 --model=linear --batch=4 --epochs=1 --data="$work/five" --checkpoint="$work/five.ckpt"
 copy classes; rm -r "$work/classes/val"; cp -r "$work/five/val" "$work/classes/val"
 refused "train and val of different classes" 1 'different classes' --data="$work/classes"
 refused "weights that are missing" 1 "$work/none.safetensors" --data="$work/set" --init="$work/none.safetensors"
 refused "a log that cannot be written" 1 "$work/none/log" --data="$work/set" --log="$work/none/log"
+refused "a checkpoint that cannot be written" 1 "$work/set/train/dataset.json" --data="$work/set" \
+  --checkpoint="$work/set/train/dataset.json/there"
+refused "weights of another network" 1 'fc.weight has shape (5, 3072), this model needs (4, 3072)' --data="$work/set" \
+  --init="$work/five.ckpt/step-000000005/model.safetensors"
 refused "a folder of files that is missing" 1 "$work/none/train" --data="$work/set" --store=files --files="$work/none"
 copy file; rm "$work/file/train/files/train-000011.jpg"
 refused "a file that is missing" 1 'train-000011' --data="$work/file" --store=files

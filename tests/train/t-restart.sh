@@ -15,16 +15,18 @@ same() {
   cmp "$work/$1/$last/$2" "$work/plain/$last/$2"
 }
 
+# await COMMAND...: until it succeeds, at most 50 s
+await() {
+  n=0
+  until "$@" || test $n -ge 1000; do n=`expr $n + 1`; sleep 0.05; done
+}
+reached() { test -s "$work/$1/latest" && test "`sed 's/step-0*//' "$work/$1/latest"`" -ge "$2"; }
+
 # disturb NAME SIGNAL STEP: start a run, wait for a checkpoint at STEP or later, signal rank 1.
 disturb() {
   run "$1" --sync-steps=1 >"$work/$1.out" 2>&1 &
   job=$!
-  n=0
-  until test -s "$work/$1/latest" && test "`sed 's/step-0*//' "$work/$1/latest"`" -ge "$3"; do
-    n=`expr $n + 1`
-    test $n -lt 1000 || break
-    sleep 0.05
-  done
+  await reached "$1" "$3"
   kill -"$2" "`cat "$work/$1.pid.1"`"
   wait $job; rc=$?
   cat "$work/$1.out"
@@ -49,6 +51,17 @@ ok "it resumes" run term
 weights_of() { "$top_builddir/tests/train/weights" "$1/$last/state.safetensors" "$1/$last/model.safetensors"; }
 same_weights() { weights_of "$work/term" >"$work/w1" && weights_of "$work/plain" >"$work/w2" && cmp "$work/w1" "$work/w2"; }
 ok "and ends with the same weights and momentum" same_weights
+
+# Nothing would be kept of it, so this is no success.
+lost() {
+  launch_each 2 "$work/lost" --data="$work/set" --model=resnet20 --batch=4 --epochs=1000 --log="$work/lost.log" &
+  job=$!
+  await grep -q '"key":"eval_accuracy"' "$work/lost.log" 2>/dev/null
+  kill -USR1 "`cat "$work/lost.pid.1"`"
+  wait $job
+}
+fails "SIGUSR1 without --checkpoint is a failure" 1 'nothing is saved without --checkpoint' lost
+ok "and the log says stopped" grep -q '"key":"run_stop".*"status":"stopped"' "$work/lost.log"
 
 ok "a finished run resumes to nothing" keep run plain
 ok "and says so" said 'the run is complete'
