@@ -23,7 +23,7 @@ tests_dev_t_ref_slope_all_n1_CPPFLAGS = $(AM_CPPFLAGS) -DELEMENTS=INT64_MAX
 tests_dev_t_ref_slope_all_n1_LDADD = libtricolor.la
 LONG_TESTS += tests/dev/t-ref-slope-all.n1
 
-# oneDNN: the contract, every fusion, whole networks.
+# oneDNN: its refusals, every fusion, whole networks.
 if HAVE_DNNL
 check_PROGRAMS += tests/dev/t-onednn.n1 tests/dev/t-onednn-layers.n1 tests/dev/t-onednn-run.n1
 tests_dev_t_onednn_n1_SOURCES = tests/dev/t-onednn.c $(dev_check)
