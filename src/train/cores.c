@@ -106,6 +106,10 @@ tc_status tc_run_plan_cores(tc_run *run)
         bool wanted = o->bind || (h.narrowed && sharers == 1);
         if (wanted && run->cores >= o->devices * run->threads)
             status = list_processors(run);
+        else if (o->bind)
+            tc_log(TC_LOG_WARN, "train",
+                   "devices are not bound: %d cores for %d devices x %d threads", run->cores,
+                   o->devices, run->threads);
     }
     if (h.topology != NULL)
         hwloc_topology_destroy(h.topology);
