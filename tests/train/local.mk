@@ -25,3 +25,8 @@ train_scripts = tests/train/t-layouts.sh tests/train/t-repeat.sh tests/train/t-e
 TESTS += $(train_scripts)
 LONG_TESTS += tests/train/t-layouts-long.sh
 EXTRA_DIST += tests/train/lib.sh $(train_scripts) tests/train/t-layouts-long.sh
+
+# Real pictures, where the workplace has them.
+TESTS += tests/train/t-real.sh
+LONG_TESTS += tests/train/t-real-long.sh
+EXTRA_DIST += tests/train/t-real.sh tests/train/t-real-long.sh

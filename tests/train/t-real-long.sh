@@ -1,0 +1,20 @@
+#! /bin/sh
+# CIFAR-10: resnet20 on 2 ranks reaches 80 % in ten epochs with the default recipe.  Long: it trains.
+# shellcheck source=tests/tap.sh disable=SC2154
+. "$top_srcdir/tests/tap.sh"
+data=${TRICOLOR_TEST_DATA-$top_srcdir/../shared/data}
+archive=$data/cifar10-jpeg.tar.xz
+if ! test -f "$archive"; then
+  echo "1..0 # SKIP no real pictures: cifar10-jpeg.tar.xz is not in \$TRICOLOR_TEST_DATA or ../shared/data"
+  exit 0
+fi
+pack=$top_builddir/tricolor-pack train=$top_builddir/tricolor-train
+limit=3500
+ok "packs the training pictures" "$pack" create "$archive" -o "$work/set" --split train
+ok "packs the validation pictures" "$pack" create "$archive" -o "$work/set" --split val
+ok "trains ten epochs" mpi 2 "$train" --data "$work/set" --model resnet20 --devices 1 --batch 64 \
+  --epochs 10 --log "$work/log"
+eval_accuracy=$(sed -n 's/.*"key":"eval_accuracy","value":\([0-9.]*\).*/\1/p' "$work/log" | tail -n 1)
+echo "# accuracy $eval_accuracy"
+ok "reaches 80 %" awk -v a="${eval_accuracy:-0}" 'BEGIN { exit !(a >= 0.80) }'
+tap_done
