@@ -389,6 +389,8 @@ tc_status tc_loader_get(tc_loader *loader, int64_t step, int device, tc_loader_s
     pthread_mutex_unlock(&loader->lock);
     if (wait_p != NULL)
         *wait_p = tc_now() - start;
+    if (status == TC_OK && loader->o.observe != NULL)
+        loader->o.observe(loader->o.observe_arg, step, device, slice_p);
     return status;
 }
 

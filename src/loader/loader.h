@@ -27,6 +27,8 @@ typedef enum {
     TC_AUGMENT_RANDOM_RESIZED /* torchvision's RandomResizedCrop 8-100 %, 3/4-4/3, flip */
 } tc_augment;
 
+typedef struct tc_loader_slice tc_loader_slice;
+
 typedef struct {
     tc_store *store;       /* borrowed */
     int rank;              /* of this rank, for the numbers of its devices */
@@ -41,17 +43,20 @@ typedef struct {
     uint64_t seed;
     int threads;           /* >= 1 */
     int depth;             /* steps prepared ahead, >= 1 */
+    /* NULL, or told of every slice that is handed out, by the thread that gets it. */
+    void (*observe)(void *arg, int64_t step, int device, const tc_loader_slice *slice);
+    void *observe_arg;
 } tc_loader_options;
 
 /** One slice, borrowed. */
-typedef struct {
+struct tc_loader_slice {
     int64_t count;         /* b always; padding has label -1 */
     int64_t valid;         /* pictures that are no padding */
     uint8_t *images;       /* (b,size,size,3) u8 */
     int32_t *labels;       /* (b) */
     float *offset;         /* (b,3) or NULL */
     uint64_t *ids;         /* (b) record numbers; UINT64_MAX for padding */
-} tc_loader_slice;
+};
 
 /** Start threads and take all memory.  @retval TC_NOMEM, TC_INVAL */
 tc_status tc_loader_create(const tc_loader_options *options, tc_loader **loader_p);

@@ -56,26 +56,27 @@ tc_status tc_dumps_close(tc_run *run)
     return status;
 }
 
-/* A line a slice: epoch, step, global device, the records at its positions (as far as this rank
- * holds them: `!` marks one that it does not). */
-void tc_dumps_step(tc_run *run, int64_t epoch, int64_t step)
+void tc_dumps_step(tc_run *run)
 {
-    FILE *file = run->dumps.order;
-    int64_t b = run->opt->batch;
-
     if (run->dumps.initial != NULL && run->state.step == 0)
         memcpy(run->dumps.initial, run->state.weights,
                (size_t)run->graph->param_count * sizeof(float));
-    for (int d = 0; file != NULL && d < run->opt->devices; d++) {
-        int64_t device = (int64_t)run->rank * run->opt->devices + d;
-        fprintf(file, "%" PRId64 " %" PRId64 " %" PRId64 ":", epoch, step, device);
-        for (int64_t i = 0; i < b; i++) {
-            uint64_t pos = (uint64_t)(step * run->global_batch + device * b + i);
-            fprintf(file, " %" PRIu64 "%s", tc_store_id(run->train_store, pos),
-                    tc_store_holds(run->train_store, pos) ? "" : "!");
-        }
-        fputc('\n', file);
-    }
+}
+
+/* A line a slice, as the loader hands it out: epoch, step, global device, its records. */
+void tc_dumps_slice(void *arg, int64_t step, int device, const tc_loader_slice *slice)
+{
+    tc_run *run = arg;
+    FILE *file = run->dumps.order;
+    int64_t global = (int64_t)run->rank * run->opt->devices + device;
+
+    flockfile(file); /* devices come from threads of their own; a line stays whole */
+    fprintf(file, "%" PRId64 " %" PRId64 " %" PRId64 ":",
+            run->state.step / run->recipe.steps_per_epoch, step, global);
+    for (int64_t i = 0; i < slice->count; i++)
+        fprintf(file, " %" PRIu64, slice->ids[i]);
+    fputc('\n', file);
+    funlockfile(file);
 }
 
 /* The gradient that was applied, whatever the table did: after the first step the momentum is

@@ -132,7 +132,7 @@ static tc_status sync_ranks(tc_run *run, int64_t epoch)
 }
 
 /* One step of the epoch.  Only fatal statuses come back; others wait for the reduction. */
-static tc_status train_step(tc_run *run, int64_t epoch, int64_t step)
+static tc_status train_step(tc_run *run, int64_t step)
 {
     const tc_recipe *r = &run->recipe;
     const tc_sgd sgd = { .lr = (float)tc_recipe_rate(r, run->state.step),
@@ -141,7 +141,7 @@ static tc_status train_step(tc_run *run, int64_t epoch, int64_t step)
                          .nesterov = r->nesterov };
     tc_metrics metrics = { 0 };
 
-    tc_dumps_step(run, epoch, step);
+    tc_dumps_step(run);
     tc_status status = tc_table_train(run->table, run->train_loader, step, &sgd, &metrics);
     if (TC_STATUS_IS_FATAL(status))
         return status;
@@ -192,7 +192,7 @@ static tc_status train_steps(tc_run *run, int64_t epoch, int64_t first, int64_t 
 
     for (int64_t step = first; status == TC_OK && step < steps && !run->stop; step++) {
         bool last = step + 1 == steps;
-        status = train_step(run, epoch, step);
+        status = train_step(run, step);
         bool save = status == TC_OK && !last && save_due(run);
         if (status == TC_OK && (last || save || run->since_sync >= run->sync_steps))
             status = sync_ranks(run, epoch);

@@ -121,7 +121,8 @@ void tc_events_progress(tc_run *run, int64_t epoch, const tc_sums *recent, doubl
 /* dump.c, local */
 tc_status tc_dumps_open(tc_run *run);
 tc_status tc_dumps_close(tc_run *run);
-void tc_dumps_step(tc_run *run, int64_t epoch, int64_t step);
+void tc_dumps_step(tc_run *run);
+void tc_dumps_slice(void *run, int64_t step, int device, const tc_loader_slice *slice);
 tc_status tc_dumps_gradient(tc_run *run); /* after the first step */
 void tc_dumps_loss(tc_run *run, const tc_sums *recent);
 

@@ -240,6 +240,10 @@ static tc_status create_loader(tc_run *run, tc_store *store, tc_augment augment,
 
     if (store == NULL)
         return TC_OK;
+    if (store == run->train_store && run->dumps.order != NULL) {
+        options.observe = tc_dumps_slice;
+        options.observe_arg = run;
+    }
     memcpy(options.mean, run->graph->mean, sizeof options.mean);
     return tc_loader_create(&options, loader_p);
 }
