@@ -47,6 +47,7 @@ enum {
     OPT_INIT,
     OPT_LOADER_THREADS,
     OPT_LOG,
+    OPT_RECIPE,
     OPT_LR,
     OPT_MAX_STEPS,
     OPT_MILESTONES,
@@ -102,8 +103,11 @@ static const struct argp_option options[] = {
     { 0, 0, 0, 0, "Recipe:", 4 },
     { "batch", 'b', "B", 0, "pictures a device and step (default 32)", 0 },
     { "epochs", 'e', "E", 0, "default 90; may be a fraction", 0 },
-    { "lr", OPT_LR, "RATE", 0, "full rate (default 0.1 * global batch / 256)", 0 },
-    { "schedule", OPT_SCHEDULE, "step|cosine", 0, "after the warm-up", 0 },
+    { "recipe", OPT_RECIPE, "auto|goyal|cifar", 0,
+      "of rate and schedule (auto: cifar for resnet20 and its like)", 0 },
+    { "lr", OPT_LR, "RATE", 0, "full rate (0.1 for 256 pictures; cifar: for 128)", 0 },
+    { "schedule", OPT_SCHEDULE, "step|cosine", 0,
+      "after the warm-up (default: step; cifar: cosine)", 0 },
     { "warmup", OPT_WARMUP, "EPOCHS", 0, "default: epochs / 18", 0 },
     { "warmup-start", OPT_WARMUP_START, "RATE", 0, "first rate (default 0.1, or less)", 0 },
     { "milestones", OPT_MILESTONES, "E,E,...", 0, "epochs of the divisions (1/3, 2/3, 8/9)", 0 },
@@ -225,6 +229,9 @@ static error_t parse_recipe(int key, char *arg, struct argp_state *state, tc_tra
         return to_int(state, arg, 1, &o->batch);
     case 'e':
         return to_real(state, arg, &o->recipe.epochs);
+    case OPT_RECIPE:
+        o->recipe_name = arg;
+        return 0;
     case OPT_LR:
         return to_real(state, arg, &o->recipe.lr);
     case OPT_SCHEDULE:

@@ -22,6 +22,7 @@ tc_train_options tc_train_options_default(void)
         .devices = 1,
         .batch = 32,
         .augment = "auto",
+        .recipe_name = "auto",
         .seed = 1,
         .recipe = tc_recipe_default(),
         .checkpoint_every = 1.0,
@@ -50,6 +51,13 @@ static const char *table_word(int i)
 static const char *overlap_word(int i)
 {
     static const char *const word[] = { "auto", "on", "off" };
+
+    return i < 3 ? word[i] : NULL;
+}
+
+static const char *recipe_word(int i)
+{
+    static const char *const word[] = { "auto", "goyal", "cifar" };
 
     return i < 3 ? word[i] : NULL;
 }
@@ -102,6 +110,7 @@ static tc_status check_words(const tc_train_options *o)
         { "table", o->table, table_word },
         { "overlap", o->overlap, overlap_word },
         { "augment", o->augment, augment_word },
+        { "recipe", o->recipe_name, recipe_word },
     };
     tc_status status = TC_OK;
 

@@ -9,7 +9,7 @@
 tc_recipe tc_recipe_default(void)
 {
     return (tc_recipe){
-        .schedule = TC_SCHEDULE_STEP,
+        .kind = TC_RECIPE_GOYAL,
         .warmup_start = 0.1,
         .warmup = -1.0,
         .n_milestones = -1,
@@ -38,6 +38,7 @@ static tc_status check_milestones(const tc_recipe *recipe)
 tc_status tc_recipe_resolve(tc_recipe *recipe)
 {
     static const double part[] = { 1.0 / 3.0, 2.0 / 3.0, 8.0 / 9.0 };
+    bool cifar = recipe->kind == TC_RECIPE_CIFAR;
 
     if (!(recipe->epochs > 0.0) || !isfinite(recipe->epochs))
         return tc_fail(TC_INVAL, "%g epochs: a number above 0 is needed", recipe->epochs);
@@ -57,7 +58,9 @@ tc_status tc_recipe_resolve(tc_recipe *recipe)
                        "in range",
                        recipe->lr, recipe->warmup_start, recipe->warmup, recipe->gamma);
     if (recipe->lr <= 0.0)
-        recipe->lr = 0.1 * (double)recipe->global_batch / 256.0;
+        recipe->lr = 0.1 * (double)recipe->global_batch / (cifar ? 128.0 : 256.0);
+    if (recipe->schedule == TC_SCHEDULE_AUTO)
+        recipe->schedule = cifar ? TC_SCHEDULE_COSINE : TC_SCHEDULE_STEP;
     if (recipe->warmup < 0.0)
         recipe->warmup = recipe->epochs / 18.0;
     if (recipe->warmup > recipe->epochs)

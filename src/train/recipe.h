@@ -2,7 +2,11 @@
 #define TC_TRAIN_RECIPE_H
 /**
  * @file recipe.h
- * The learning rate of every step (FACTS section 4; Goyal et al. 2017, arXiv 1706.02677).
+ * The learning rate of every step.
+ *
+ * `goyal`: Goyal et al. 2017 (arXiv 1706.02677): 0.1 for 256 pictures, divided by 10 three times.
+ * `cifar`: the rate of He et al. 2015 (arXiv 1512.03385, section 4.2): 0.1 for 128 pictures; in
+ * place of its two divisions, made for 164 epochs, a cosine, which suits short runs too.
  *
  * Flow:  tc_recipe_default() -> set fields -> tc_recipe_resolve() -> tc_recipe_rate(step) …
  * Used by: train, sim.
@@ -13,11 +17,13 @@
 
 #define TC_MILESTONES_MAX 8
 
-typedef enum { TC_SCHEDULE_STEP, TC_SCHEDULE_COSINE } tc_schedule;
+typedef enum { TC_RECIPE_GOYAL, TC_RECIPE_CIFAR } tc_recipe_kind;
+typedef enum { TC_SCHEDULE_AUTO, TC_SCHEDULE_STEP, TC_SCHEDULE_COSINE } tc_schedule;
 
 typedef struct {
-    tc_schedule schedule;
-    double lr;           /* full rate; <= 0: 0.1 * B / 256 */
+    tc_recipe_kind kind; /* decides what is not set below */
+    tc_schedule schedule; /* AUTO: goyal step, cifar cosine */
+    double lr;           /* full rate; <= 0: goyal 0.1 * B / 256, cifar 0.1 * B / 128 */
     double warmup_start; /* first rate; the smaller of this and the full rate is used */
     double warmup;       /* epochs; < 0: epochs / 18 */
     int n_milestones;
@@ -29,7 +35,7 @@ typedef struct {
     int64_t steps_per_epoch, global_batch;
 } tc_recipe;
 
-/** FACTS section 4's defaults. */
+/** FACTS section 4's defaults: goyal. */
 tc_recipe tc_recipe_default(void);
 /** Fill in what is derived (lr, warm-up, milestones); a second call changes nothing.
  *  @retval TC_INVAL  a number out of range, named. */

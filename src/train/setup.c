@@ -79,6 +79,16 @@ static tc_status build_model(tc_run *run)
     return TC_OK;
 }
 
+/* Networks of small pictures have a recipe of their own. */
+static tc_recipe_kind find_recipe(const tc_run *run)
+{
+    const char *word = run->opt->recipe_name;
+
+    if (strcmp(word, "auto") == 0)
+        return tc_model_size(run->opt->model) < SMALL ? TC_RECIPE_CIFAR : TC_RECIPE_GOYAL;
+    return strcmp(word, "cifar") == 0 ? TC_RECIPE_CIFAR : TC_RECIPE_GOYAL;
+}
+
 /* Steps and rates, once the size of the data is known. */
 static tc_status resolve_recipe(tc_run *run)
 {
@@ -100,6 +110,7 @@ static tc_status resolve_recipe(tc_run *run)
                        run->train_set->path, records, run->global_batch, run->ranks, o->devices,
                        o->batch, records / devices);
     run->recipe = o->recipe;
+    run->recipe.kind = find_recipe(run);
     run->recipe.steps_per_epoch = records / run->global_batch;
     run->recipe.global_batch = run->global_batch;
     tc_status status = tc_recipe_resolve(&run->recipe);

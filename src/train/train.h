@@ -35,6 +35,7 @@ typedef struct {
     int64_t size;         /* input height and width, 0: the model's */
     const char *augment;  /* "auto", "torchvision", "pad", "none" */
     uint64_t seed;
+    const char *recipe_name; /* "auto" (by the model), "goyal", "cifar": what recipe leaves open */
     tc_recipe recipe;
     const char *log, *checkpoint;
     double checkpoint_every; /* epochs */

@@ -51,6 +51,25 @@ static void others(void)
            "a full rate under 0.1 needs no warm-up");
 
     r = tc_recipe_default();
+    r.kind = TC_RECIPE_CIFAR;
+    r.steps_per_epoch = 100;
+    r.global_batch = 128;
+    r.epochs = 18;
+    tap_ok(tc_recipe_resolve(&r) == TC_OK && near(r.lr, 0.1) && near(tc_recipe_rate(&r, 0), 0.1) &&
+               near(tc_recipe_rate(&r, 950), 0.05) && r.schedule == TC_SCHEDULE_COSINE,
+           "cifar: 0.1 for 128 pictures, along a cosine");
+    r = tc_recipe_default();
+    r.kind = TC_RECIPE_CIFAR;
+    r.steps_per_epoch = 100;
+    r.global_batch = 128;
+    r.epochs = 18;
+    r.lr = 0.3;
+    r.schedule = TC_SCHEDULE_STEP;
+    tap_ok(tc_recipe_resolve(&r) == TC_OK && near(r.lr, 0.3) &&
+               near(tc_recipe_rate(&r, 1799), 3e-4),
+           "cifar: what is set stays");
+
+    r = tc_recipe_default();
     r.steps_per_epoch = 100;
     r.global_batch = 512;
     r.epochs = 18;
