@@ -46,9 +46,10 @@ struct tc_loader {
     pthread_mutex_t lock; /* of everything below */
     pthread_cond_t work;  /* there may be something to take, or an end */
     pthread_cond_t ready; /* a slice is full */
-    pthread_cond_t idle;  /* no thread works */
+    pthread_cond_t idle;  /* no thread works, nobody asks */
     bool running, quit;
     int active; /* threads at work */
+    int asking; /* callers inside tc_loader_get(); they use the lock and the ring */
     uint64_t epoch;
     int64_t first, steps;
     int64_t step, device, sample; /* next to take */
@@ -314,11 +315,10 @@ void tc_loader_destroy(tc_loader *loader)
 {
     if (loader == NULL)
         return;
+    tc_loader_end(loader);
     pthread_mutex_lock(&loader->lock);
     loader->quit = true;
-    loader->running = false;
     pthread_cond_broadcast(&loader->work);
-    pthread_cond_broadcast(&loader->ready);
     pthread_mutex_unlock(&loader->lock);
     for (int i = 0; i < loader->started; i++)
         pthread_join(loader->threads[i].thread, NULL);
@@ -364,6 +364,7 @@ tc_status tc_loader_get(tc_loader *loader, int64_t step, int device, tc_loader_s
     if (device < 0 || device >= loader->o.devices)
         return tc_fail(TC_INVAL, "device %d of %d", device, loader->o.devices);
     pthread_mutex_lock(&loader->lock);
+    loader->asking++;
     slice *s = slice_of(loader, step < 0 ? 0 : step, device);
     if (step != loader->asked[device] || step >= loader->steps)
         status = tc_fail(TC_INVAL, "step %lld of device %d is asked for, %lld of %lld is next",
@@ -386,6 +387,9 @@ tc_status tc_loader_get(tc_loader *loader, int64_t step, int device, tc_loader_s
                                       .images = s->images,
                                       .labels = s->labels,
                                       .ids = s->ids };
+    loader->asking--;
+    if (loader->asking == 0 && !loader->running)
+        pthread_cond_broadcast(&loader->idle);
     pthread_mutex_unlock(&loader->lock);
     if (wait_p != NULL)
         *wait_p = tc_now() - start;
@@ -409,7 +413,8 @@ void tc_loader_end(tc_loader *loader)
     pthread_mutex_lock(&loader->lock);
     loader->running = false;
     pthread_cond_broadcast(&loader->ready);
-    while (loader->active > 0)
+    /* Who waits for a slice leaves first: it must not find the next epoch, or the lock gone. */
+    while (loader->active > 0 || loader->asking > 0)
         pthread_cond_wait(&loader->idle, &loader->lock);
     pthread_mutex_unlock(&loader->lock);
 }

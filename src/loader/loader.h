@@ -75,12 +75,14 @@ tc_status tc_loader_begin(tc_loader *loader, uint64_t epoch, int64_t first, int6
  * @param device  Local, 0 <= device < devices.
  * @param[out] wait_p  Receives the seconds waited.
  * @retval the status of a borrow that failed (TC_IO, TC_FORMAT).
+ * @retval TC_STOPPED  the loader was ended or is being destroyed.
  */
 tc_status tc_loader_get(tc_loader *loader, int64_t step, int device, tc_loader_slice *slice_p,
                         double *wait_p);
 void tc_loader_release(tc_loader *loader, int64_t step, int device);
 
-/** Stop preparing and wait until no thread touches the store.  Also after a failure. */
+/** Stop preparing and wait until no thread touches the store, and nobody waits in
+ *  tc_loader_get() any more (they get TC_STOPPED).  Also after a failure. */
 void tc_loader_end(tc_loader *loader);
 
 /** Pictures replaced since tc_loader_begin(). */

@@ -9,6 +9,7 @@
 #include "pictures.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #define RECORDS 41
 #define DEVICES 2
@@ -186,6 +187,7 @@ static void threads_and_depth(tc_store *store, tc_augment augment, const char *n
 typedef struct {
     tc_loader *loader;
     tc_status status;
+    atomic_bool inside; /* about to wait */
 } waiter;
 
 static void *wait_for_step_1(void *argument)
@@ -193,8 +195,44 @@ static void *wait_for_step_1(void *argument)
     waiter *w = argument;
     tc_loader_slice s;
 
+    atomic_store(&w->inside, true);
     w->status = tc_loader_get(w->loader, 1, 0, &s, NULL);
     return NULL;
+}
+
+/* End and begin, or destroy, at once while a thread waits for a slice that cannot come. */
+static bool destroyed_or_begun_again(tc_store *store)
+{
+    tc_loader_options o = options(store, TC_AUGMENT_PAD, 1, 1);
+    bool ok = true;
+
+    for (int i = 0; ok && i < 8; i++) {
+        tc_loader *loader = NULL;
+        tc_loader_slice s;
+        pthread_t thread;
+        waiter w = { .status = TC_OK };
+
+        ok = tc_loader_create(&o, &loader) == TC_OK &&
+             tc_loader_begin(loader, 4, 0, steps_of_epoch()) == TC_OK &&
+             tc_loader_get(loader, 0, 0, &s, NULL) == TC_OK;
+        w.loader = loader;
+        pthread_create(&thread, NULL, wait_for_step_1, &w);
+        while (!atomic_load(&w.inside))
+            usleep(100);
+        usleep(50000);    /* inside by now, but for a very busy machine */
+        if (i % 2 == 0) { /* step 1 of the next epoch comes; it is not the waiter's */
+            ok = tc_loader_begin(loader, 4, 0, steps_of_epoch()) == TC_OK && ok;
+            for (int d = 0; ok && d < DEVICES; d++) {
+                ok = tc_loader_get(loader, 0, d, &s, NULL) == TC_OK;
+                tc_loader_release(loader, 0, d);
+            }
+            ok = ok && tc_loader_get(loader, 1, 0, &s, NULL) == TC_OK;
+        }
+        tc_loader_destroy(loader);
+        pthread_join(thread, NULL);
+        ok = ok && w.status == TC_STOPPED;
+    }
+    return ok;
 }
 
 static void ends(tc_store *store)
@@ -226,6 +264,8 @@ static void ends(tc_store *store)
     ok = tc_loader_begin(loader, 4, 0, steps_of_epoch()) == TC_OK;
     tc_loader_destroy(loader); /* while it prepares */
     tap_ok_all(ok, "a loader can be destroyed while it prepares");
+    tap_ok_all(destroyed_or_begun_again(store), "who waits for a slice sees neither the next "
+                                                "epoch nor a loader that is gone");
 }
 
 static void wrong_options(tc_store *store)
