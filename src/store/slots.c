@@ -8,7 +8,7 @@
 
 #define MIN_SHIFT 6  /* 128 KiB */
 #define MAX_SHIFT 15 /* 64 MiB */
-#define CHUNKS    16 /* about, of the first reservation: how coarse growing is */
+#define CHUNKS    64 /* at least, of the first reservation: growing wastes less than one of them */
 
 static tc_status too_many(void)
 {
@@ -70,7 +70,7 @@ tc_status tc_slots_reserve(tc_slots *s, uint64_t count)
     if (s->shift == 0) {
         s->free_first = TC_NO_SLOT;
         s->shift = MIN_SHIFT;
-        while (s->shift < MAX_SHIFT && (UINT64_C(1) << s->shift) * CHUNKS < count)
+        while (s->shift < MAX_SHIFT && (UINT64_C(2) << s->shift) * CHUNKS <= count)
             s->shift++;
     }
     while (s->count < count) {

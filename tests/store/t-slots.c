@@ -56,6 +56,20 @@ static bool get(tc_slots *s, record *r, tc_rng *rng)
     return memcmp(copy, r->data, want) == 0;
 }
 
+/* What is taken is what was announced, but for a chunk: at most 1 in 64, or the smallest chunk. */
+static bool takes_what_is_asked(void)
+{
+    bool ok = true;
+
+    for (uint64_t count = 1; count < 20000; count += count / 3 + 1) {
+        tc_slots s = { 0 };
+        ok = tc_slots_reserve(&s, count) == TC_OK && s.count >= count &&
+             s.count < count + (count / 64 > 64 ? count / 64 : 64) && ok;
+        tc_slots_free(&s);
+    }
+    return ok;
+}
+
 int main(void)
 {
     tc_slots s = { 0 };
@@ -91,6 +105,7 @@ int main(void)
     tc_slots_free(&s);
     tap_ok(tc_slots_reserve(&s, UINT64_C(1) << 33) == TC_NOMEM, "2^33 slots are refused");
     tc_slots_free(&s);
+    tap_ok(takes_what_is_asked(), "a reservation takes hardly more than it is asked for");
     free(records);
     free(copy);
     return tap_done();
