@@ -173,12 +173,16 @@ static tc_status next_in_archive(tc_walk *walk, tc_walk_entry *entry, bool *end_
     tc_status status = set_name(walk, raw);
     bool link = archive_entry_hardlink(walk->member) != NULL;
     mode_t type = archive_entry_filetype(walk->member);
-    *entry = (tc_walk_entry){ .kind = link               ? TC_WALK_OTHER
+    /* Not read at all, so that it can be left out like any other file that is no picture. */
+    bool large = !link && type == AE_IFREG && archive_entry_size_is_set(walk->member) &&
+                 archive_entry_size(walk->member) > (int64_t)TC_PICTURE_MAX;
+    *entry = (tc_walk_entry){ .kind = link || large      ? TC_WALK_OTHER
                                       : type == AE_IFDIR ? TC_WALK_FOLDER
                                       : type == AE_IFREG ? TC_WALK_FILE
                                                          : TC_WALK_OTHER,
                               .name = (const char *)walk->name.data,
-                              .why = link || type == AE_IFLNK
+                              .why = large ? "larger than 256 MiB: no picture"
+                                     : link || type == AE_IFLNK
                                          ? "a link inside an archive (pack the folder itself, or "
                                            "make the archive with --dereference "
                                            "--hard-dereference)"

@@ -103,6 +103,13 @@ ok "lists what it left out" test "`cut -f2 "$work/skip/train/rejected.tsv" | sor
   "ant/a.jpg bee/notes.txt cow/zz.jpg member readme "
 rm "$work/skip/train/rejected.tsv"
 ok "and packs the rest" same "$work/skip/train" "$work/set/train"
+bad; truncate -s 257M "$work/bad/bee/z.bin"; large=$work/large.tar.gz # takes no room
+fails "a large file" 1 'bee/z.bin: larger than 256 MiB' create "$work/bad" -o "$work/n" --split train
+tar -czf "$large" -C "$work/bad" ant bee cow; rm "$work/bad/bee/z.bin"
+fails "a large file in a tar" 1 'bee/z.bin: larger than 256 MiB.*--on-error skip' create \
+  "$large" -o "$work/n" --split train
+ok "skipping it" says '12 records.* 1 rejected' create "$large" -o "$work/large" \
+  --split train --on-error skip
 bad; for f in "$work/bad/bee"/*; do echo x >"$f"; done
 fails "a class of which nothing is left" 1 "class folder bee holds no sound pictures" create "$work/bad" -o "$work/n" \
   --split train --on-error skip
