@@ -6,7 +6,10 @@
 
 #include <string.h>
 
-#define NAME_GUESS 32 /* bytes of a name: only for the announcement */
+/* Only for the announcement: bytes of a name, and of a record in an open shard, as it stands in
+ * the file and unpacked. */
+#define NAME_GUESS        32
+#define OPEN_RECORD_BYTES (64 + NAME_GUESS + sizeof(tc_shard_entry))
 
 tc_status tc_store_share_open(const tc_dataset *dataset, const tc_comm *group,
                               tc_store_share *share)
@@ -35,6 +38,15 @@ void tc_store_share_close(tc_store_share *share)
         tc_shard_close(share->shards[i]);
     tc_free(share->shards);
     *share = (tc_store_share){ 0 };
+}
+
+uint64_t tc_store_share_bytes(const tc_store_share *share)
+{
+    uint64_t records = 0;
+
+    for (uint32_t i = 0; i < share->n_shards; i++)
+        records += tc_shard_records(share->shards[i]);
+    return records * OPEN_RECORD_BYTES;
 }
 
 static const tc_shard_entry *entry_of(const tc_store_share *share, const tc_dataset *dataset,

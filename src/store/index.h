@@ -40,6 +40,8 @@ static inline uint64_t tc_store_share_first(uint64_t records, int r, int ranks)
 tc_status tc_store_share_open(const tc_dataset *dataset, const tc_comm *group,
                               tc_store_share *share);
 void tc_store_share_close(tc_store_share *share);
+/** Bytes that the indexes of its open shards take, names estimated. */
+uint64_t tc_store_share_bytes(const tc_store_share *share);
 
 /** Fill the index from all ranks' shares.  Collective over world; votes on @p mine (the status of
  *  opening the share) before it communicates. */

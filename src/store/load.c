@@ -80,17 +80,32 @@ static tc_status load_shard(tc_store *store, const tc_shard *shard, uint64_t i, 
     return TC_OK;
 }
 
+static uint64_t bytes_of_share(const tc_store *store, const tc_store_share *share)
+{
+    uint64_t bytes = 0;
+
+    for (uint64_t id = share->first; id < share->last; id++)
+        bytes += store->index.entries[id].bytes;
+    return bytes;
+}
+
+uint64_t tc_store_load_bytes(const tc_store *store, const tc_store_share *share)
+{
+    uint64_t all = bytes_of_share(store, share), largest = store->dataset->max_bytes;
+    uint64_t bytes = all < READ_BYTES ? all : READ_BYTES; /* a small share needs no more */
+
+    return bytes > largest ? bytes : largest;
+}
+
 tc_status tc_store_load(tc_store *store, const tc_store_share *share)
 {
     const tc_dataset *dataset = store->dataset;
-    progress p = { .split = dataset->split, .start = tc_now() };
-    uint64_t largest = dataset->max_bytes;
+    progress p = { .split = dataset->split,
+                   .total = bytes_of_share(store, share),
+                   .start = tc_now() };
     tc_buffer buffer = { 0 };
 
-    for (uint64_t id = share->first; id < share->last; id++)
-        p.total += store->index.entries[id].bytes;
-    tc_status status =
-        tc_buffer_reserve(&buffer, (size_t)(largest > READ_BYTES ? largest : READ_BYTES));
+    tc_status status = tc_buffer_reserve(&buffer, (size_t)tc_store_load_bytes(store, share));
     for (uint32_t s = 0; status == TC_OK && s < share->n_shards; s++) {
         uint64_t first = dataset->first[share->first_shard + s];
         uint64_t end = dataset->first[share->first_shard + s + 1];

@@ -83,13 +83,16 @@ static tc_status plan(tc_store *store, const tc_store_share *share, const load *
     slots = with_slack(store, slots);
     uint64_t bytes = slot_bytes(slots) + dataset->records * sizeof(uint32_t) +
                      tc_exchange_bytes(ranks, store->round_bytes, dataset->bytes);
+    uint64_t loading = tc_store_load_bytes(store, share);
+    uint64_t held = tc_store_index_bytes(dataset->records), open = tc_store_share_bytes(share);
     tc_log(TC_LOG_INFO, "store",
-           "%s: %llu records, %.1f MB, over %d rank%s in each of %d group%s: %.1f MB a rank",
+           "%s: %llu records, %.1f MB, over %d rank%s in each of %d group%s: %.1f MB a rank, and "
+           "%.1f MB while it loads",
            dataset->split, (unsigned long long)dataset->records, (double)dataset->bytes / 1e6,
            ranks, ranks == 1 ? "" : "s", store->groups, store->groups == 1 ? "" : "s",
-           (double)(bytes + tc_store_index_bytes(dataset->records)) / 1e6);
+           (double)(bytes + held) / 1e6, (double)(loading + open) / 1e6);
     *slots_p = slots;
-    return check_fit(store, bytes, tc_store_index_bytes(dataset->records));
+    return check_fit(store, bytes + loading, held + open);
 }
 
 static tc_status take(tc_store *store, uint64_t slots)

@@ -41,6 +41,8 @@ struct tc_store {
 
 /** Not collective: read all records of the share into slots, verified.  load.c */
 tc_status tc_store_load(tc_store *store, const tc_store_share *share);
+/** Bytes that it reads at a time, about, and takes for that. */
+uint64_t tc_store_load_bytes(const tc_store *store, const tc_store_share *share);
 
 /** Bytes that a process of this host may still take, shared fairly by the ranks on it; UINT64_MAX
  *  where the system does not say.  free_memory.c */
