@@ -126,19 +126,25 @@ tc_status tc_model_load(const char *path, const tc_graph *graph, float *weights,
     return status;
 }
 
-/* Momentum a parameter, step and best. */
+/* Momentum a parameter, step, best, and the sums of the epoch (not in the first checkpoints). */
 static tc_status list_state(const tc_graph *graph, tc_checkpoint *ckpt, tc_tensor **list_p,
                             int64_t *n_p)
 {
     tc_tensor *list = NULL;
     int64_t n = graph->n_params;
-    tc_status status = tc_alloc(n + 2, sizeof *list, "tensor list", &list);
+    tc_status status = tc_alloc(n + 3, sizeof *list, "tensor list", &list);
 
     if (status != TC_OK)
         return status;
     list_params(graph, "momentum.", ckpt->momentum, list);
     list[n++] = (tc_tensor){ .name = "step", .type = TC_TENSOR_I64, .data = &ckpt->step };
     list[n++] = (tc_tensor){ .name = "best", .type = TC_TENSOR_F64, .data = &ckpt->best };
+    list[n++] = (tc_tensor){ .name = "epoch",
+                             .type = TC_TENSOR_F64,
+                             .n_dims = 1,
+                             .dims = { sizeof ckpt->epoch / sizeof *ckpt->epoch },
+                             .data = ckpt->epoch,
+                             .optional = true };
     *list_p = list;
     *n_p = n;
     return TC_OK;
@@ -343,6 +349,15 @@ static tc_status make_folders(const char *dir)
     return TC_OK;
 }
 
+tc_status tc_checkpoint_prepare(const char *dir)
+{
+    tc_status status = make_folders(dir);
+
+    if (status == TC_OK && access(dir, W_OK | X_OK) != 0)
+        status = tc_fail(TC_IO, "%s: no checkpoint can be written there: %s", dir, strerror(errno));
+    return status;
+}
+
 /* Write a line to dir/name: temporary name, sync, rename, sync of the folder. */
 static tc_status write_mark(const char *dir, const char *name, const char *line)
 {
@@ -416,6 +431,16 @@ tc_status tc_checkpoint_load(const char *dir, const tc_graph *graph, tc_checkpoi
 tc_status tc_checkpoint_mark_done(const char *dir)
 {
     return write_mark(dir, "DONE", "done");
+}
+
+tc_status tc_checkpoint_unmark_done(const char *dir)
+{
+    char path[PATH_SIZE];
+    tc_status status = join(path, "%s/DONE", dir);
+
+    if (status == TC_OK && unlink(path) != 0 && errno != ENOENT)
+        status = tc_fail(TC_IO, "%s: cannot remove: %s", path, strerror(errno));
+    return status;
 }
 
 bool tc_checkpoint_is_done(const char *dir)

@@ -18,6 +18,7 @@
 typedef struct {
     int64_t step;  /* steps done over the run */
     double best;   /* best eval accuracy so far, -1: none */
+    double epoch[4]; /* loss, count, top-1, top-5 of the epoch begun, over all ranks; 0 at its start */
     char *options; /* JSON text of the options that must agree on resume; tc_free() */
     float *weights, *momentum, *stats; /* flat vectors, graph order */
 } tc_checkpoint;
@@ -39,8 +40,12 @@ tc_status tc_checkpoint_save(const char *dir, int keep, const tc_graph *graph,
  *  @retval TC_FORMAT  damaged, written by another version, other shapes. */
 tc_status tc_checkpoint_load(const char *dir, const tc_graph *graph, tc_checkpoint *ckpt);
 
-/** Write DIR/DONE / say whether it is there. */
+/** Create dir and see that it can be written to, before hours are spent.  @retval TC_IO */
+tc_status tc_checkpoint_prepare(const char *dir);
+
+/** Write DIR/DONE / remove it (a run that goes on) / say whether it is there.  @retval TC_IO */
 tc_status tc_checkpoint_mark_done(const char *dir);
+tc_status tc_checkpoint_unmark_done(const char *dir);
 bool tc_checkpoint_is_done(const char *dir);
 
 /** Weights and statistics alone, to and from one safetensors file; @p steps goes to every BN's

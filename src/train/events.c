@@ -123,7 +123,7 @@ void tc_events_epoch_stop(tc_run *run, int64_t epoch, int64_t dropped, int64_t r
 
 void tc_events_stop(tc_run *run, tc_status status)
 {
-    bool complete = status == TC_OK && !run->stop && run->state.step >= run->total_steps;
+    bool complete = status == TC_OK && run->state.step >= run->total_steps;
     char meta[64];
 
     if (run->rank != 0)

@@ -250,6 +250,9 @@ static tc_status train_epoch(tc_run *run, int64_t epoch)
 
     run->times = (tc_epoch_times){ 0 };
     run->epoch = run->recent = (tc_sums){ 0 };
+    if (first > 0) /* resumed in the middle: the epoch's loss is that of all its pictures */
+        memcpy(&run->epoch, run->state.epoch, sizeof run->epoch);
+    double before = run->epoch.count;
     tc_events_epoch_start(run, epoch);
     tc_status status = tc_store_begin_epoch(run->train_store, (uint64_t)epoch);
     run->times.shuffle = tc_now() - start;
@@ -264,7 +267,7 @@ static tc_status train_epoch(tc_run *run, int64_t epoch)
     if (status != TC_OK)
         return status;
     run->train_seconds = tc_now() - start - run->times.checkpoint;
-    run->throughput = run->epoch.count / run->train_seconds;
+    run->throughput = (run->epoch.count - before) / run->train_seconds;
     tc_table_take_times(run->table, &run->times.table);
     status = close_epoch(run, epoch);
     if (status != TC_OK)
@@ -288,7 +291,9 @@ tc_status tc_run_train(tc_run *run)
     if (run->state.step >= run->end_step) {
         tc_log(TC_LOG_INFO, "train", "the run is complete: step %" PRId64 " of %" PRId64,
                run->state.step, run->total_steps);
-        return run->opt->eval_every >= 0 ? tc_run_evaluate(run, true) : TC_OK;
+        if (run->opt->eval_every >= 0)
+            status = tc_run_evaluate(run, true);
+        return status == TC_OK ? tc_run_mark_done(run) : status;
     }
     run->sync_steps = run->opt->sync_steps > 0 ? run->opt->sync_steps : 1;
     run->start_at = tc_now();

@@ -100,6 +100,7 @@ tc_status tc_run_config_json(const tc_run *run, char **text_p);         /* local
 tc_status tc_run_start_state(tc_run *run);   /* initial weights, --init or --resume */
 tc_status tc_run_average_stats(tc_run *run); /* and write them back to every device */
 tc_status tc_run_save(tc_run *run);          /* checkpoint */
+tc_status tc_run_mark_done(tc_run *run);     /* where the run is complete and no mark is there */
 
 /* loop.c */
 tc_status tc_run_train(tc_run *run);

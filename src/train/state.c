@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/clock.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -56,15 +57,38 @@ static tc_status claim_folder(tc_run *run)
     return tc_checkpoint_clear(o->checkpoint);
 }
 
+/* What is written at the end of a long run must not fail only there. */
+static tc_status check_outputs(const tc_run *run)
+{
+    const tc_train_options *o = run->opt;
+    tc_status status = TC_OK;
+
+    if (o->checkpoint != NULL && !o->evaluate_only)
+        status = tc_checkpoint_prepare(o->checkpoint);
+    if (status == TC_OK && o->predictions != NULL) {
+        FILE *file = fopen(o->predictions, "ae"); /* what an earlier run has written stays as yet */
+        if (file == NULL)
+            return tc_fail(TC_IO, "%s: cannot create: %s", o->predictions, strerror(errno));
+        fclose(file);
+    }
+    return status;
+}
+
 /* Rank 0's part of the start. */
 static tc_status read_state(tc_run *run, const char *options)
 {
-    tc_status status = claim_folder(run);
+    tc_status status = check_outputs(run);
 
+    if (status == TC_OK)
+        status = claim_folder(run);
     if (status == TC_OK && run->opt->init != NULL)
         status = tc_model_load(run->opt->init, run->graph, run->state.weights, run->state.stats);
     if (status == TC_OK && run->opt->resume)
         status = resume(run, options);
+    /* A run that --force has made longer is not done any more. */
+    if (status == TC_OK && run->opt->checkpoint != NULL && !run->opt->evaluate_only &&
+        run->state.step < run->total_steps)
+        status = tc_checkpoint_unmark_done(run->opt->checkpoint);
     return status;
 }
 
@@ -88,6 +112,8 @@ tc_status tc_run_start_state(tc_run *run)
         status = tc_comm_bcast(run->comm, &s->step, sizeof s->step, 0);
     if (status == TC_OK)
         status = tc_comm_bcast(run->comm, &s->best, sizeof s->best, 0);
+    if (status == TC_OK)
+        status = tc_comm_bcast(run->comm, s->epoch, sizeof s->epoch, 0);
     if (status == TC_OK)
         status = tc_comm_bcast(run->comm, s->weights, params, 0);
     if (status == TC_OK)
@@ -153,6 +179,10 @@ tc_status tc_run_save(tc_run *run)
 
     if (o->checkpoint == NULL)
         return TC_OK;
+    _Static_assert(sizeof run->epoch == sizeof run->state.epoch, "the same four sums");
+    memset(run->state.epoch, 0, sizeof run->state.epoch);
+    if (run->state.step % run->recipe.steps_per_epoch != 0)
+        memcpy(run->state.epoch, &run->epoch, sizeof run->epoch);
     tc_comm_phase(run->comm, "checkpoint", SAVE_PHASE);
     if (run->rank == 0) {
         status = tc_table_read(run->table, 0, TC_VEC_WEIGHTS, run->state.weights);
@@ -167,4 +197,15 @@ tc_status tc_run_save(tc_run *run)
     tc_comm_phase(run->comm, "training", 0.0);
     run->times.checkpoint += tc_now() - start;
     return status;
+}
+
+/* The last save may have ended before its mark was written. */
+tc_status tc_run_mark_done(tc_run *run)
+{
+    tc_status status = TC_OK;
+
+    if (run->rank == 0 && run->opt->checkpoint != NULL && run->state.step >= run->total_steps &&
+        !tc_checkpoint_is_done(run->opt->checkpoint))
+        status = tc_checkpoint_mark_done(run->opt->checkpoint);
+    return tc_run_agree(run, status);
 }

@@ -57,7 +57,10 @@ refused "train and val of different classes" 1 'different classes' --data="$work
 refused "weights that are missing" 1 "$work/none.safetensors" --data="$work/set" --init="$work/none.safetensors"
 refused "a log that cannot be written" 1 "$work/none/log" --data="$work/set" --log="$work/none/log"
 refused "a checkpoint that cannot be written" 1 "$work/set/train/dataset.json" --data="$work/set" \
-  --checkpoint="$work/set/train/dataset.json/there"
+  --checkpoint="$work/set/train/dataset.json/there" --log="$work/early.log"
+refused "predictions that cannot be written" 1 "$work/none/predictions" --data="$work/set" \
+  --predictions="$work/none/predictions" --log="$work/early.log"
+ok "both before the first epoch" test -z "`grep epoch_start "$work/early.log"`"
 refused "weights of another network" 1 'fc.weight has shape (5, 3072), this model needs (4, 3072)' --data="$work/set" \
   --init="$work/five.ckpt/step-000000005/model.safetensors"
 refused "a folder of files that is missing" 1 "$work/none/train" --data="$work/set" --store=files --files="$work/none"

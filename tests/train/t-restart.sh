@@ -63,8 +63,23 @@ lost() {
 fails "SIGUSR1 without --checkpoint is a failure" 1 'nothing is saved without --checkpoint' lost
 ok "and the log says stopped" grep -q '"key":"run_stop".*"status":"stopped"' "$work/lost.log"
 
+# Resumed in the middle of an epoch: its training loss is the whole epoch's.
+loss_of() { grep '"train_loss".*"epoch_num":2,"step":12' "$work/$1.log" | sed 's/.*"value"/value/'; }
+part() { run "$@" --sync-steps=1 --log="$work/$1.log"; }
+same_loss() { loss_of whole && test -n "`loss_of whole`" && test "`loss_of whole`" = "`loss_of parts`"; }
+ok "12 steps at once" part whole --max-steps=12
+ok "9 steps" part parts --max-steps=9
+ok "and the other 3" part parts --max-steps=12
+ok "log the same training loss" same_loss
+
+# The requeueing of scripts ends with DONE.
+rm "$work/plain/DONE"
 ok "a finished run resumes to nothing" keep run plain
+ok "and is marked DONE where a crash came before the mark" test -f "$work/plain/DONE"
 ok "and says so" said 'the run is complete'
+cp -r "$work/plain" "$work/longer"; echo done >"$work/longer/DONE"
+ok "--force makes it longer" run longer --epochs=11 --max-steps=61 --force
+ok "then it is not DONE any more" test ! -e "$work/longer/DONE"
 fails "other options are refused by name" 1 'another .seed' run killed --seed=3
 fails "a folder with checkpoints is not overwritten" 1 'holds checkpoints of another run' \
   launch 2 --data="$work/set" --model=resnet20 --batch=4 --epochs=1 --checkpoint="$work/killed"
