@@ -378,8 +378,11 @@ tc_status tc_loader_get(tc_loader *loader, int64_t step, int device, tc_loader_s
     }
     if (status == TC_OK) {
         loader->asked[device]++;
-        if (s->status != TC_OK)
+        if (s->status != TC_OK) {
             status = tc_fail(s->status, "%s", s->text);
+            s->busy = false; /* not lent, so given back here: later steps need its place */
+            pthread_cond_broadcast(&loader->work);
+        }
     }
     if (status == TC_OK)
         *slice_p = (tc_loader_slice){ .count = loader->o.batch,

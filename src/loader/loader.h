@@ -74,7 +74,8 @@ tc_status tc_loader_begin(tc_loader *loader, uint64_t epoch, int64_t first, int6
  * Thread-safe: yes.   Blocks: until a loader thread has filled it.
  * @param device  Local, 0 <= device < devices.
  * @param[out] wait_p  Receives the seconds waited.
- * @retval the status of a borrow that failed (TC_IO, TC_FORMAT).
+ * @retval the status of a borrow that failed (TC_IO, TC_FORMAT); nothing is to be released then,
+ *         and the next step may be asked for.
  * @retval TC_STOPPED  the loader was ended or is being destroyed.
  */
 tc_status tc_loader_get(tc_loader *loader, int64_t step, int device, tc_loader_slice *slice_p,

@@ -18,7 +18,7 @@
 typedef struct {
     int64_t step;  /* steps done over the run */
     double best;   /* best eval accuracy so far, -1: none */
-    double epoch[4]; /* loss, count, top-1, top-5 of the epoch begun, over all ranks; 0 at its start */
+    double epoch[4]; /* sums of the epoch begun: loss, count, top-1, top-5; 0 at its start */
     char *options; /* JSON text of the options that must agree on resume; tc_free() */
     float *weights, *momentum, *stats; /* flat vectors, graph order */
 } tc_checkpoint;

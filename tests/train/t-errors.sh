@@ -66,6 +66,13 @@ refused "weights of another network" 1 'fc.weight has shape (5, 3072), this mode
 refused "a folder of files that is missing" 1 "$work/none/train" --data="$work/set" --store=files --files="$work/none"
 copy file; rm "$work/file/train/files/train-000011.jpg"
 refused "a file that is missing" 1 'train-000011' --data="$work/file" --store=files
+# A rank that has failed goes on with the steps until all know of it, however late that is.
+"$make_set" "$work/late" train=160 val=10 || exit 99
+rm "$work/late/train/files/train-000011.jpg"
+refused "... many steps before the ranks meet" 1 'train-000011' --data="$work/late" --store=files \
+  --sync-steps=100
+refused "... with the baseline table" 1 'train-000011' --data="$work/late" --store=files \
+  --sync-steps=100 --table=baseline
 
 # A rank that sees other data than the rest.
 one() { launch_each 3 "$work/one" --model=linear --batch=4 --epochs=1; }

@@ -77,7 +77,7 @@ rm "$work/plain/DONE"
 ok "a finished run resumes to nothing" keep run plain
 ok "and is marked DONE where a crash came before the mark" test -f "$work/plain/DONE"
 ok "and says so" said 'the run is complete'
-cp -r "$work/plain" "$work/longer"; echo done >"$work/longer/DONE"
+cp -r "$work/plain" "$work/longer"; touch "$work/longer/DONE"
 ok "--force makes it longer" run longer --epochs=11 --max-steps=61 --force
 ok "then it is not DONE any more" test ! -e "$work/longer/DONE"
 fails "other options are refused by name" 1 'another .seed' run killed --seed=3
