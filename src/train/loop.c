@@ -226,19 +226,26 @@ static tc_status close_epoch(tc_run *run, int64_t epoch)
     bool last = run->stop || run->state.step == run->end_step;
     bool eval = o->eval_every >= 0 && (!run->stop || run->state.step == run->end_step) &&
                 (last || (o->eval_every > 0 && (epoch + 1) % o->eval_every == 0));
-    tc_status status = TC_OK;
+    tc_status status = TC_OK, evaluated = TC_OK;
 
     if (eval || last || save_due(run))
         status = tc_run_average_stats(run);
     if (status == TC_OK && eval) {
         double start = tc_now();
-        status = tc_run_evaluate(run, last);
+        evaluated = tc_run_evaluate(run, last);
+        if (evaluated != TC_OK)
+            note_failure(run, evaluated);
         run->times.eval = tc_now() - start;
     }
-    if (status == TC_OK && (last || save_due(run)))
+    /* What was trained is saved, whatever became of the evaluation: all ranks have its status. */
+    if (status == TC_OK && !TC_STATUS_IS_FATAL(evaluated) && (last || save_due(run)))
         status = tc_run_save(run);
+    if (status == TC_OK && evaluated != TC_OK)
+        return tc_fail(evaluated, "%s", run->failed_text);
     if (status == TC_OK && eval)
         tc_events_eval(run, epoch);
+    if (status == TC_OK && run->state.step == run->total_steps)
+        status = tc_run_mark_done(run);
     return status;
 }
 

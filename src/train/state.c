@@ -190,8 +190,6 @@ tc_status tc_run_save(tc_run *run)
             status = tc_table_read(run->table, 0, TC_VEC_MOMENTUM, run->state.momentum);
         if (status == TC_OK)
             status = tc_checkpoint_save(o->checkpoint, o->checkpoint_keep, run->graph, &run->state);
-        if (status == TC_OK && run->state.step == run->total_steps)
-            status = tc_checkpoint_mark_done(o->checkpoint);
     }
     status = tc_run_agree(run, status);
     tc_comm_phase(run->comm, "training", 0.0);
@@ -199,7 +197,7 @@ tc_status tc_run_save(tc_run *run)
     return status;
 }
 
-/* The last save may have ended before its mark was written. */
+/* A run is done when its last evaluation has been written, too. */
 tc_status tc_run_mark_done(tc_run *run)
 {
     tc_status status = TC_OK;

@@ -77,6 +77,11 @@ rm "$work/plain/DONE"
 ok "a finished run resumes to nothing" keep run plain
 ok "and is marked DONE where a crash came before the mark" test -f "$work/plain/DONE"
 ok "and says so" said 'the run is complete'
+fails "predictions on a full disk fail the run" 1 '/dev/full' run full --epochs=1 --predictions=/dev/full
+ok "what was trained is kept" test -f "$work/full/step-000000006/model.safetensors"
+ok "but not DONE" test ! -e "$work/full/DONE"
+ok "it can be finished" run full --epochs=1 --predictions="$work/full.predictions"
+ok "and is DONE" test -f "$work/full/DONE" -a -s "$work/full.predictions"
 cp -r "$work/plain" "$work/longer"; touch "$work/longer/DONE"
 ok "--force makes it longer" run longer --epochs=11 --max-steps=61 --force
 ok "then it is not DONE any more" test ! -e "$work/longer/DONE"
