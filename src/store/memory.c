@@ -56,7 +56,7 @@ static tc_status check_fit(const tc_store *store, uint64_t bytes, uint64_t held)
     if (limit > 0)
         limit = limit > held ? limit - held : 0;
     else {
-        limit = tc_store_free_memory(tc_comm_local_size(store->world));
+        limit = tc_store_free_memory("", tc_comm_local_size(store->world));
         what = "its share of the host's free memory is";
     }
     if (bytes <= limit)

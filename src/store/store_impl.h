@@ -45,7 +45,8 @@ tc_status tc_store_load(tc_store *store, const tc_store_share *share);
 uint64_t tc_store_load_bytes(const tc_store *store, const tc_store_share *share);
 
 /** Bytes that a process of this host may still take, shared fairly by the ranks on it; UINT64_MAX
- *  where the system does not say.  free_memory.c */
-uint64_t tc_store_free_memory(int ranks_here);
+ *  where the system does not say.  @param root  "", or where a test keeps /proc and /sys.
+ *  free_memory.c */
+uint64_t tc_store_free_memory(const char *root, int ranks_here);
 
 #endif

@@ -1,5 +1,6 @@
 # The same sources at several rank counts.
 store_tests = tests/store/t-slots.n1 \
+	tests/store/t-free-memory.n1 \
 	tests/store/t-memory.n1 \
 	tests/store/t-store.n1 \
 	tests/store/t-store.n2 \
@@ -24,6 +25,8 @@ tests_store_t_store_errors_n1_SOURCES = tests/store/t-store-errors.c tests/store
 tests_store_t_store_errors_n1_LDADD = libtricolor.la
 tests_store_t_store_errors_n3_SOURCES = tests/store/t-store-errors.c tests/store/records.h tests/store/set.h
 tests_store_t_store_errors_n3_LDADD = libtricolor.la
+tests_store_t_free_memory_n1_SOURCES = tests/store/t-free-memory.c
+tests_store_t_free_memory_n1_LDADD = libtricolor.la
 tests_store_t_slots_n1_SOURCES = tests/store/t-slots.c
 tests_store_t_slots_n1_LDADD = libtricolor.la
 tests_store_t_memory_n1_SOURCES = tests/store/t-memory.c tests/store/set.h
