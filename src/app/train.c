@@ -105,7 +105,7 @@ static const struct argp_option options[] = {
     { "epochs", 'e', "E", 0, "default 90; may be a fraction", 0 },
     { "recipe", OPT_RECIPE, "auto|goyal|cifar", 0,
       "of rate and schedule (auto: cifar for resnet20 and its like)", 0 },
-    { "lr", OPT_LR, "RATE", 0, "full rate (0.1 for 256 pictures; cifar: for 128)", 0 },
+    { "lr", OPT_LR, "RATE", 0, "full rate (0.1 for 256 pictures; cifar: 0.2 for 128)", 0 },
     { "schedule", OPT_SCHEDULE, "step|cosine", 0,
       "after the warm-up (default: step; cifar: cosine)", 0 },
     { "warmup", OPT_WARMUP, "EPOCHS", 0, "default: epochs / 18", 0 },
@@ -114,7 +114,7 @@ static const struct argp_option options[] = {
     { "gamma", OPT_GAMMA, "F", 0, "factor at a milestone (0.1)", 0 },
     { "momentum", OPT_MOMENTUM, "M", 0, "default 0.9", 0 },
     { "no-nesterov", OPT_NO_NESTEROV, 0, 0, "plain momentum", 0 },
-    { "weight-decay", OPT_WEIGHT_DECAY, "W", 0, "default 1e-4; not on BN", 0 },
+    { "weight-decay", OPT_WEIGHT_DECAY, "W", 0, "default 1e-4 (cifar: 5e-4); not on BN", 0 },
     { "augment", OPT_AUGMENT, "auto|torchvision|pad|none", 0, "of the training pictures", 0 },
     { "seed", OPT_SEED, "S", 0, "of weights, order and augmentation (default 1)", 0 },
 

@@ -15,7 +15,7 @@ tc_recipe tc_recipe_default(void)
         .n_milestones = -1,
         .gamma = 0.1,
         .momentum = 0.9,
-        .weight_decay = 1e-4,
+        .weight_decay = NAN,
         .nesterov = true,
         .epochs = 90.0,
     };
@@ -49,6 +49,8 @@ tc_status tc_recipe_resolve(tc_recipe *recipe)
         return tc_fail(TC_INVAL, "%g epochs: too many", recipe->epochs);
     if (!(recipe->momentum >= 0.0 && recipe->momentum < 1.0))
         return tc_fail(TC_INVAL, "momentum %g is outside [0, 1)", recipe->momentum);
+    if (isnan(recipe->weight_decay))
+        recipe->weight_decay = cifar ? 5e-4 : 1e-4;
     if (!(recipe->weight_decay >= 0.0) || !isfinite(recipe->weight_decay))
         return tc_fail(TC_INVAL, "weight decay %g is below 0", recipe->weight_decay);
     if (!(recipe->gamma > 0.0) || !isfinite(recipe->gamma) || !isfinite(recipe->lr) ||
@@ -58,7 +60,7 @@ tc_status tc_recipe_resolve(tc_recipe *recipe)
                        "in range",
                        recipe->lr, recipe->warmup_start, recipe->warmup, recipe->gamma);
     if (recipe->lr <= 0.0)
-        recipe->lr = 0.1 * (double)recipe->global_batch / (cifar ? 128.0 : 256.0);
+        recipe->lr = (double)recipe->global_batch * (cifar ? 0.2 / 128.0 : 0.1 / 256.0);
     if (recipe->schedule == TC_SCHEDULE_AUTO)
         recipe->schedule = cifar ? TC_SCHEDULE_COSINE : TC_SCHEDULE_STEP;
     if (recipe->warmup < 0.0)

@@ -5,8 +5,9 @@
  * The learning rate of every step.
  *
  * `goyal`: Goyal et al. 2017 (arXiv 1706.02677): 0.1 for 256 pictures, divided by 10 three times.
- * `cifar`: the rate of He et al. 2015 (arXiv 1512.03385, section 4.2): 0.1 for 128 pictures; in
- * place of its two divisions, made for 164 epochs, a cosine, which suits short runs too.
+ * `cifar`: for short runs of the CIFAR nets, chosen by measuring: 0.2 for 128 pictures along a
+ * cosine, weight decay 5e-4.  Ten epochs of resnet20 on CIFAR-10 end at 83.8 % with it, at 81.2 %
+ * with the 0.1 and 1e-4 of He et al. 2015 (arXiv 1512.03385) along the same cosine.
  *
  * Flow:  tc_recipe_default() -> set fields -> tc_recipe_resolve() -> tc_recipe_rate(step) …
  * Used by: train, sim.
@@ -23,13 +24,14 @@ typedef enum { TC_SCHEDULE_AUTO, TC_SCHEDULE_STEP, TC_SCHEDULE_COSINE } tc_sched
 typedef struct {
     tc_recipe_kind kind; /* decides what is not set below */
     tc_schedule schedule; /* AUTO: goyal step, cifar cosine */
-    double lr;           /* full rate; <= 0: goyal 0.1 * B / 256, cifar 0.1 * B / 128 */
+    double lr;           /* full rate; <= 0: goyal 0.1 * B / 256, cifar 0.2 * B / 128 */
     double warmup_start; /* first rate; the smaller of this and the full rate is used */
     double warmup;       /* epochs; < 0: epochs / 18 */
     int n_milestones;
     double milestone[TC_MILESTONES_MAX]; /* epochs; n_milestones < 0: epochs * (1/3, 2/3, 8/9) */
     double gamma;                        /* factor at a milestone: 0.1 */
-    double momentum, weight_decay;
+    double momentum;
+    double weight_decay; /* NaN: goyal 1e-4, cifar 5e-4 */
     bool nesterov;
     double epochs; /* may be a fraction */
     int64_t steps_per_epoch, global_batch;

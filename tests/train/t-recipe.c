@@ -55,9 +55,10 @@ static void others(void)
     r.steps_per_epoch = 100;
     r.global_batch = 128;
     r.epochs = 18;
-    tap_ok(tc_recipe_resolve(&r) == TC_OK && near(r.lr, 0.1) && near(tc_recipe_rate(&r, 0), 0.1) &&
-               near(tc_recipe_rate(&r, 950), 0.05) && r.schedule == TC_SCHEDULE_COSINE,
-           "cifar: 0.1 for 128 pictures, along a cosine");
+    tap_ok(tc_recipe_resolve(&r) == TC_OK && near(r.lr, 0.2) && near(tc_recipe_rate(&r, 0), 0.1) &&
+               near(tc_recipe_rate(&r, 950), 0.1) && r.schedule == TC_SCHEDULE_COSINE &&
+               near(r.weight_decay, 5e-4),
+           "cifar: 0.2 for 128 pictures, along a cosine, decay 5e-4");
     r = tc_recipe_default();
     r.kind = TC_RECIPE_CIFAR;
     r.steps_per_epoch = 100;
