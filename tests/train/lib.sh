@@ -35,3 +35,11 @@ keep() {
   return $keep_rc
 }
 said() { grep -q -e "$1" "$work/last"; }
+
+# real_pictures: set $archive to CIFAR-10's, or end the test as skipped where it is not.
+real_pictures() {
+  archive=${TRICOLOR_TEST_DATA-$top_srcdir/../shared/data}/cifar10-jpeg.tar.xz
+  test -f "$archive" && return
+  echo "1..0 # SKIP no real pictures: cifar10-jpeg.tar.xz is not in \$TRICOLOR_TEST_DATA or ../shared/data"
+  exit 0
+}

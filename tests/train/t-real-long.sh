@@ -2,13 +2,9 @@
 # CIFAR-10: resnet20 on 2 ranks reaches 80 % in ten epochs with the default recipe.  Long: it trains.
 # shellcheck source=tests/tap.sh disable=SC2154
 . "$top_srcdir/tests/tap.sh"
-data=${TRICOLOR_TEST_DATA-$top_srcdir/../shared/data}
-archive=$data/cifar10-jpeg.tar.xz
-if ! test -f "$archive"; then
-  echo "1..0 # SKIP no real pictures: cifar10-jpeg.tar.xz is not in \$TRICOLOR_TEST_DATA or ../shared/data"
-  exit 0
-fi
-pack=$top_builddir/tricolor-pack train=$top_builddir/tricolor-train
+. "$top_srcdir/tests/train/lib.sh"
+real_pictures
+pack=$top_builddir/tricolor-pack
 limit=3500
 ok "packs the training pictures" "$pack" create "$archive" -o "$work/set" --split train
 ok "packs the validation pictures" "$pack" create "$archive" -o "$work/set" --split val

@@ -3,13 +3,9 @@
 # The whole proof, ten epochs and 80 %, is t-real-long.sh.
 # shellcheck source=tests/tap.sh disable=SC2154
 . "$top_srcdir/tests/tap.sh"
-data=${TRICOLOR_TEST_DATA-$top_srcdir/../shared/data}
-archive=$data/cifar10-jpeg.tar.xz
-if ! test -f "$archive"; then
-  echo "1..0 # SKIP no real pictures: cifar10-jpeg.tar.xz is not in \$TRICOLOR_TEST_DATA or ../shared/data"
-  exit 0
-fi
-pack=$top_builddir/tricolor-pack train=$top_builddir/tricolor-train
+. "$top_srcdir/tests/train/lib.sh"
+real_pictures
+pack=$top_builddir/tricolor-pack
 limit=600
 
 says() { # TEXT COMMAND...: the command succeeds and its output has the text
