@@ -6,3 +6,6 @@ bench_bench_allreduce_LDADD = libtricolor.la
 noinst_PROGRAMS += bench/bench-step
 bench_bench_step_SOURCES = bench/bench-step.c
 bench_bench_step_LDADD = libtricolor.la
+noinst_PROGRAMS += bench/bench-sum
+bench_bench_sum_SOURCES = bench/bench-sum.c
+bench_bench_sum_LDADD = libtricolor.la

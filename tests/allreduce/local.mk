@@ -57,3 +57,8 @@ tests_allreduce_t_allreduce_long_n8_LDADD = libtricolor.la
 tests_allreduce_t_allreduce_long_n9_SOURCES = tests/allreduce/t-allreduce.c
 tests_allreduce_t_allreduce_long_n9_CPPFLAGS = $(AM_CPPFLAGS) -DLONG=1
 tests_allreduce_t_allreduce_long_n9_LDADD = libtricolor.la
+
+check_PROGRAMS += tests/allreduce/t-sum.n1
+TESTS += tests/allreduce/t-sum.n1
+tests_allreduce_t_sum_n1_SOURCES = tests/allreduce/t-sum.c
+tests_allreduce_t_sum_n1_LDADD = libtricolor.la
