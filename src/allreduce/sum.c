@@ -17,7 +17,7 @@
 #define VARIANT      plain
 #define VARIANT_NAME "plain"
 #define TARGET
-#define LANES        4
+#define LANES 4
 #include "allreduce/sum_variant.h"
 
 #if ON_X86
@@ -27,7 +27,7 @@
 #define LANES        8
 #define WIDEN_F16(to, from) \
     _mm256_storeu_ps((float *)(to), _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(from))))
-#define NARROW_F16(to, from)         \
+#define NARROW_F16(to, from)          \
     _mm_storeu_si128((__m128i *)(to), \
                      _mm256_cvtps_ph(_mm256_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT))
 #include "allreduce/sum_variant.h"
@@ -38,7 +38,7 @@
 #define LANES        16
 #define WIDEN_F16(to, from) \
     _mm512_storeu_ps((to), _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(from))))
-#define NARROW_F16(to, from)            \
+#define NARROW_F16(to, from)             \
     _mm256_storeu_si256((__m256i *)(to), \
                         _mm512_cvtps_ph(_mm512_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT))
 #include "allreduce/sum_variant.h"

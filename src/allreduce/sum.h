@@ -21,14 +21,14 @@
 
 /** One variant; n >= 0 elements; bf16 and f16 values travel as uint16_t. */
 typedef struct {
-    const char *name;                                                /* "avx512", "avx2", "plain" */
-    void (*sum_f32)(float *dst, const float *src, int64_t n);        /* dst += src */
-    void (*sum_bf16)(float *dst, const uint16_t *src, int64_t n);    /* dst += src, in f32 */
-    void (*sum_f16)(float *dst, const uint16_t *src, int64_t n);     /* dst += src, in f32 */
-    void (*to_bf16)(uint16_t *dst, const float *src, int64_t n);     /* rounds */
-    void (*to_f16)(uint16_t *dst, const float *src, int64_t n);      /* rounds */
-    void (*from_bf16)(float *dst, const uint16_t *src, int64_t n);   /* exact */
-    void (*from_f16)(float *dst, const uint16_t *src, int64_t n);    /* exact */
+    const char *name;                                              /* "avx512", "avx2", "plain" */
+    void (*sum_f32)(float *dst, const float *src, int64_t n);      /* dst += src */
+    void (*sum_bf16)(float *dst, const uint16_t *src, int64_t n);  /* dst += src, in f32 */
+    void (*sum_f16)(float *dst, const uint16_t *src, int64_t n);   /* dst += src, in f32 */
+    void (*to_bf16)(uint16_t *dst, const float *src, int64_t n);   /* rounds */
+    void (*to_f16)(uint16_t *dst, const float *src, int64_t n);    /* rounds */
+    void (*from_bf16)(float *dst, const uint16_t *src, int64_t n); /* exact */
+    void (*from_f16)(float *dst, const uint16_t *src, int64_t n);  /* exact */
 } tc_sum_kernels;
 
 /** The i-th variant that this processor can run, best first, "plain" last; NULL past it. */

@@ -135,8 +135,8 @@ static void test_round(const tc_sum_kernels *k, const narrow_type *t)
 
     for (uint16_t h = 0; h < infinity; h++) {
         double low = value(t, h);
-        double high = h + 1 < infinity ? value(t, (uint16_t)(h + 1))
-                                       : 2 * low - value(t, (uint16_t)(h - 1));
+        double high =
+            h + 1 < infinity ? value(t, (uint16_t)(h + 1)) : 2 * low - value(t, (uint16_t)(h - 1));
         float points[2] = { (float)low, (float)((low + high) / 2) };
         for (int p = 0; p < 2; p++)
             for (int side = -1; side <= 1; side++) {
