@@ -9,3 +9,12 @@ bench_bench_step_LDADD = libtricolor.la
 noinst_PROGRAMS += bench/bench-sum
 bench_bench_sum_SOURCES = bench/bench-sum.c
 bench_bench_sum_LDADD = libtricolor.la
+
+# bench/netns and what it needs.
+EXTRA_DIST += bench/netns bench/lib/namespaces.bash bench/lib/agent bench/lib/janitor \
+	bench/lib/doze.c
+noinst_DATA += bench/doze.so
+CLEANFILES += bench/doze.so
+bench/doze.so: $(top_srcdir)/bench/lib/doze.c
+	$(AM_V_CCLD)$(MKDIR_P) bench && $(CC) -std=gnu11 -O2 -Wall -Wextra -shared -fPIC -o $@ \
+	  $(top_srcdir)/bench/lib/doze.c

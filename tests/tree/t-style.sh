@@ -37,6 +37,7 @@ if command -v shellcheck >/dev/null 2>&1; then
   # the variables of make; SC2086: options that are meant to split.
   ok "shellcheck" shellcheck -s sh -e SC2006,SC2003,SC1090,SC1091,SC2154,SC2086,SC2034,SC2046,SC2317,SC2329 \
     $(for s in `scripts`; do test -f "$s" && echo "$s"; done)
+  ok "shellcheck of the benches" shellcheck -x bench/netns bench/lib/agent bench/lib/janitor
 else
   skip "shellcheck" "shellcheck is not installed"
 fi
