@@ -21,7 +21,7 @@ typedef struct {
     int threads;
     int64_t hold_out; /* every N-th picture of each class goes to val; 0: none */
     tc_recode_options recode;
-    bool skip; /* leave out what is no sound picture */
+    bool skip; /* leave out, and list, what is no sound picture */
     bool force;
 } tc_create_options;
 

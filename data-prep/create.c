@@ -3,6 +3,7 @@
 #include "data-prep/classes.h"
 #include "data-prep/commands.h"
 #include "data-prep/folder.h"
+#include "data-prep/list.h"
 #include "data-prep/pipeline.h"
 #include "data-prep/source.h"
 
@@ -29,61 +30,25 @@ typedef struct {
     tc_classes *classes;
     tc_shard_writer **writers;
     tc_pipeline *pipeline;
-    FILE *rejects; /* rejected.tsv, from the first one on */
+    tc_list *list;
     const char *source;
-    uint64_t records, rejected, recoded;
+    uint64_t records;
     uint64_t direct; /* pictures that lie in their class folder itself, not deeper */
     double started;
 } creation;
 
-static tc_status start_rejects(creation *c)
-{
-    char path[sizeof c->dataset->path + 32];
-
-    snprintf(path, sizeof path, "%s/rejected.tsv.tmp", c->dataset->path);
-    c->rejects = fopen(path, "we");
-    if (c->rejects == NULL)
-        return tc_fail(TC_IO, "%s: cannot create: %s", path, strerror(errno));
-    fputs("source\tmember\twhy\n", c->rejects);
-    return TC_OK;
-}
-
-static tc_status finish_rejects(creation *c)
-{
-    char tmp[sizeof c->dataset->path + 32], path[sizeof c->dataset->path + 32];
-
-    snprintf(tmp, sizeof tmp, "%s/rejected.tsv.tmp", c->dataset->path);
-    snprintf(path, sizeof path, "%s/rejected.tsv", c->dataset->path);
-    FILE *file = c->rejects;
-    c->rejects = NULL;
-    if (fclose(file) != 0 || rename(tmp, path) != 0)
-        return tc_fail(TC_IO, "%s: cannot write: %s", path, strerror(errno));
-    return TC_OK;
-}
-
-/* A field of rejected.tsv: what would break its lines is shown as "?". */
-static void put_field(FILE *file, const char *text, char end)
-{
-    for (; *text != '\0'; text++)
-        putc((unsigned char)*text < 0x20 ? '?' : *text, file);
-    putc(end, file);
-}
-
 /* Something in the source that is no sound picture: name it, or leave it out and note it. */
-static tc_status reject(creation *c, const char *member, const char *why)
+static tc_status reject(creation *c, const char *member, tc_fault fault, const char *why)
 {
-    if (!c->options->skip)
-        return tc_fail(TC_FORMAT,
-                       "%s: %s: %s; remove it, or leave out such files with --on-error skip",
-                       c->source, member, why);
-    tc_status status = c->rejects == NULL ? start_rejects(c) : TC_OK;
-    if (status != TC_OK)
-        return status;
-    put_field(c->rejects, c->source, '\t');
-    put_field(c->rejects, member, '\t');
-    put_field(c->rejects, why, '\n');
-    c->rejected++;
-    return TC_OK;
+    bool partly = fault == TC_FAULT_TRUNCATED || fault == TC_FAULT_DAMAGED;
+
+    if (c->options->skip)
+        return tc_list_reject(c->list, c->source, member, fault, why);
+    return tc_fail(TC_FORMAT,
+                   "%s: %s: %s; remove it, or leave out such files with --on-error "
+                   "skip%s",
+                   c->source, member, why,
+                   partly ? ", or keep what can be seen of them with --on-error keep" : "");
 }
 
 static void show_progress(const creation *c, bool done)
@@ -101,23 +66,22 @@ static tc_status store_record(void *context, const tc_packed *packed)
     creation *c = context;
 
     if (packed->status == TC_FORMAT)
-        return reject(c, packed->member, packed->why);
+        return reject(c, packed->member, packed->result.fault, packed->why);
     if (packed->status != TC_OK)
         return tc_fail(packed->status, "%s: %s: %s", c->source, packed->member, packed->why);
     tc_rng rng = tc_rng_make(c->options->seed, TC_STREAM_SHARD, c->records, 0);
     tc_shard_writer *writer = c->writers[tc_rng_below(&rng, c->options->shards)];
     tc_shard_entry entry = { .label = packed->label,
-                             .width = packed->width,
-                             .height = packed->height,
+                             .width = packed->result.w,
+                             .height = packed->result.h,
                              .name = packed->name };
     tc_status status = tc_shard_append(writer, &entry, packed->data, packed->bytes);
     if (status != TC_OK)
         return status;
     tc_classes_keep(c->classes, packed->label);
     c->records++;
-    c->recoded += packed->recoded;
     show_progress(c, false);
-    return TC_OK;
+    return tc_list_note(c->list, c->source, packed->member, &packed->result);
 }
 
 /* Put the source before the text of a failure that does not know it. */
@@ -132,9 +96,13 @@ static tc_status take(creation *c, const tc_source_item *item)
     int64_t hold = c->options->hold_out;
     int32_t label = 0;
 
-    if (item->kind == TC_ITEM_FOREIGN)
-        return reject(c, item->member, item->why);
-    tc_status status = tc_classes_find(c->classes, item->name, strcspn(item->name, "/"), &label);
+    /* First what came before it, so that the list does not depend on the threads. */
+    tc_status status = item->kind == TC_ITEM_FOREIGN ? tc_pipeline_drain(c->pipeline) : TC_OK;
+    if (status == TC_OK && item->kind == TC_ITEM_FOREIGN)
+        return reject(c, item->member, TC_FAULT_FOREIGN, item->why);
+    if (status != TC_OK)
+        return status;
+    status = tc_classes_find(c->classes, item->name, strcspn(item->name, "/"), &label);
     if (status != TC_OK || item->kind == TC_ITEM_CLASS)
         return in_source(c, status);
     uint64_t before = tc_classes_meet(c->classes, label);
@@ -316,8 +284,8 @@ static tc_status finish(creation *c)
     if (empty > 0)
         tc_log(TC_LOG_WARN, "pack", "%" PRId64 " of the %" PRId64 " classes have no picture in %s",
                empty, d->n_classes, d->path);
-    if (status == TC_OK && c->rejects != NULL)
-        status = finish_rejects(c);
+    if (status == TC_OK)
+        status = tc_list_finish(c->list);
     return status == TC_OK ? tc_dataset_write(d) : status;
 }
 
@@ -326,9 +294,12 @@ static void print_summary(const creation *c)
     const tc_dataset *d = c->dataset;
 
     printf("%s: %" PRIu64 " records in %" PRId64 " classes, %u shards, %.1f MB, "
-           "%" PRIu64 " encoded again, %" PRIu64 " rejected%s, %.1f s\n",
-           d->path, d->records, d->n_classes, d->n_shards, (double)d->bytes / 1e6, c->recoded,
-           c->rejected, c->rejected > 0 ? " (rejected.tsv)" : "", tc_now() - c->started);
+           "%" PRIu64 " encoded again, %" PRIu64 " transcoded, %" PRIu64 " rejected, %.1f s\n",
+           d->path, d->records, d->n_classes, d->n_shards, (double)d->bytes / 1e6,
+           tc_list_outcome(c->list, TC_OUTCOME_ENCODED),
+           tc_list_outcome(c->list, TC_OUTCOME_TRANSCODED), tc_list_rejected(c->list),
+           tc_now() - c->started);
+    tc_list_log(c->list);
 }
 
 static void end(creation *c)
@@ -339,12 +310,7 @@ static void end(creation *c)
     tc_free(c->writers);
     tc_classes_destroy(c->classes);
     tc_dataset_free(c->fixed);
-    if (c->rejects != NULL) { /* of a run that failed */
-        char tmp[sizeof c->dataset->path + 32];
-        snprintf(tmp, sizeof tmp, "%s/rejected.tsv.tmp", c->dataset->path);
-        fclose(c->rejects);
-        unlink(tmp);
-    }
+    tc_list_destroy(c->list);
     tc_dataset_free(c->dataset);
     if (c->lock >= 0)
         close(c->lock);
@@ -360,6 +326,8 @@ tc_status tc_pack_create(const tc_create_options *options)
     tc_status status = tc_alloc(1, sizeof *c.dataset, "data set", &c.dataset);
     if (status == TC_OK)
         status = prepare(&c);
+    if (status == TC_OK)
+        status = tc_list_create(c.dataset->path, &c.list);
     if (status == TC_OK)
         status = tc_classes_create(c.fixed, &c.classes);
     if (status == TC_OK)

@@ -67,7 +67,7 @@ static tc_status draw_one(const options *opt, int64_t i, const tc_raster *raster
 
     tc_scene_draw(opt->seed, val ? VAL_IDS + (uint64_t)k : (uint64_t)k, label, raster);
     jpeg->bytes = 0;
-    tc_status status = tc_jpeg_encode(raster, QUALITY, true, jpeg);
+    tc_status status = tc_jpeg_encode(raster, QUALITY, TC_CHROMA_444, jpeg);
     if (status != TC_OK)
         return status;
     snprintf(path, sizeof path, "%s/%s/%s/%04lld.jpg", opt->dir, val ? "val" : "train",

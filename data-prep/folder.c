@@ -62,12 +62,12 @@ static tc_status sweep(const char *path, bool (*stale)(const char *name))
 static bool temporary(const char *name)
 {
     return shard_number(name, ".shard.tmp") >= 0 || strcmp(name, "dataset.json.tmp") == 0 ||
-           strcmp(name, "rejected.tsv.tmp") == 0;
+           strcmp(name, "create.tsv.tmp") == 0;
 }
 
 static bool finished(const char *name)
 {
-    return shard_number(name, ".shard") >= 0 || strcmp(name, "rejected.tsv") == 0;
+    return shard_number(name, ".shard") >= 0 || strcmp(name, "create.tsv") == 0;
 }
 
 tc_status tc_folder_claim(const char *path, int *lock_p)

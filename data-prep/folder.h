@@ -15,7 +15,7 @@ tc_status tc_make_folders(const char *path);
  */
 tc_status tc_folder_claim(const char *path, int *lock_p);
 
-/** Remove the mark of a finished set, then its shards and rejected.tsv. */
+/** Remove the mark of a finished set, then its shards and create.tsv. */
 tc_status tc_folder_clear(const char *path);
 
 #endif

@@ -17,7 +17,7 @@ typedef struct {
     tc_buffer text; /* name, member and file, each closed by NUL */
     const char *name, *member, *file;
     int32_t label;
-    uint32_t width, height;
+    tc_recoded result;
     bool done;
     tc_status status;
     char why[1024];
@@ -37,10 +37,11 @@ struct tc_pipeline {
 
 static void work_on(tc_recoder *recoder, slot *s)
 {
+    s->result = (tc_recoded){ .fault = TC_FAULT_LIMIT }; /* of a file too large to be read */
     tc_status status = s->file == NULL ? TC_OK : tc_read_file(s->file, &s->in);
 
     if (status == TC_OK)
-        status = tc_recode(recoder, &s->in, &s->out, &s->width, &s->height);
+        status = tc_recode(recoder, &s->in, &s->out, &s->result);
     s->status = status;
     if (status != TC_OK)
         snprintf(s->why, sizeof s->why, "%s", tc_error_detail());
@@ -139,15 +140,13 @@ static tc_status retire(tc_pipeline *pipeline)
     while (!s->done)
         pthread_cond_wait(&pipeline->finished, &pipeline->lock);
     pthread_mutex_unlock(&pipeline->lock);
-    bool recoded = s->out.bytes > 0;
+    bool fresh = s->out.bytes > 0;
     tc_packed packed = { .name = s->name,
                          .member = s->member,
                          .label = s->label,
-                         .data = recoded ? s->out.data : s->in.data,
-                         .bytes = recoded ? s->out.bytes : s->in.bytes,
-                         .width = s->width,
-                         .height = s->height,
-                         .recoded = recoded,
+                         .data = fresh ? s->out.data : s->in.data,
+                         .bytes = fresh ? s->out.bytes : s->in.bytes,
+                         .result = s->result,
                          .status = s->status,
                          .why = s->why };
     tc_status status = pipeline->options.sink(pipeline->options.context, &packed);

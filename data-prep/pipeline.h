@@ -19,8 +19,7 @@ typedef struct {
     int32_t label;
     const uint8_t *data;
     size_t bytes;
-    uint32_t width, height;
-    bool recoded;
+    tc_recoded result;
     tc_status status; /* of reading and recoding */
     const char *why;  /* of a failure */
 } tc_packed;

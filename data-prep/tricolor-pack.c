@@ -26,7 +26,10 @@ enum {
     KEY_ERROR,
     KEY_FORCE,
     KEY_HOLD_OUT,
-    KEY_DECODE
+    KEY_DECODE,
+    KEY_EXIF,
+    KEY_PIXELS,
+    KEY_MEMORY
 };
 
 /* What all commands read; each uses its part. */
@@ -65,6 +68,53 @@ static void set_split(const struct argp_state *state, settings *s, const char *t
     s->create.split = text;
 }
 
+/* One of two or three words, by its number; or the end with status 2. */
+static int word(const struct argp_state *state, const char *name, const char *text,
+                const char *const words[3])
+{
+    for (int i = 0; i < 3 && words[i] != NULL; i++)
+        if (strcmp(text, words[i]) == 0)
+            return i;
+    if (words[2] == NULL)
+        argp_error(state, "%s=%s: %s or %s is wanted", name, text, words[0], words[1]);
+    else
+        argp_error(state, "%s=%s: %s, %s or %s is wanted", name, text, words[0], words[1],
+                   words[2]);
+    return 0;
+}
+
+/* The options of create that say what happens to a picture. */
+static error_t parse_picture(int key, char *text, struct argp_state *state)
+{
+    tc_create_options *o = &((settings *)state->input)->create;
+    tc_recode_options *recode = &o->recode;
+    int chosen;
+
+    switch (key) {
+    case KEY_QUALITY: recode->quality = (int)number(state, "--quality", text, 1, 100); break;
+    case KEY_SHORTER:
+        recode->shorter = number(state, "--shorter", text, 1, TC_JPEG_SIDE_MAX);
+        break;
+    case KEY_KEEP: recode->keep = true; break;
+    case KEY_EXIF:
+        recode->turn = word(state, "--exif", text, (const char *[3]){ "ignore", "apply" }) == 1;
+        break;
+    case KEY_PIXELS:
+        recode->limits.max_pixels = number(state, "--max-pixels", text, 1, TC_DECODER_PIXELS);
+        break;
+    case KEY_MEMORY: /* MiB */
+        recode->limits.max_memory = number(state, "--max-memory", text, 1, 1 << 20) << 20;
+        break;
+    case KEY_ERROR:
+        chosen = word(state, "--on-error", text, (const char *[3]){ "fail", "skip", "keep" });
+        o->skip = chosen > 0;
+        recode->limits.salvage = chosen == 2;
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
 static error_t parse_create(int key, char *text, struct argp_state *state)
 {
     settings *s = state->input;
@@ -78,16 +128,8 @@ static error_t parse_create(int key, char *text, struct argp_state *state)
     case KEY_SHARDS: o->shards = (uint32_t)number(state, "--shards", text, 1, 1000); break;
     case KEY_SEED: o->seed = (uint64_t)number(state, "--seed", text, 0, INT64_MAX); break;
     case 'j': o->threads = (int)number(state, "--threads", text, 1, 1024); break;
-    case KEY_QUALITY: o->recode.quality = (int)number(state, "--quality", text, 1, 100); break;
-    case KEY_SHORTER: o->recode.shorter = number(state, "--shorter", text, 1, 65500); break;
-    case KEY_KEEP: o->recode.keep = true; break;
     case KEY_HOLD_OUT: o->hold_out = number(state, "--hold-out", text, 2, 1000000); break;
     case KEY_FORCE: o->force = true; break;
-    case KEY_ERROR:
-        if (strcmp(text, "skip") != 0 && strcmp(text, "fail") != 0)
-            argp_error(state, "--on-error=%s: skip or fail is wanted", text);
-        o->skip = strcmp(text, "skip") == 0;
-        break;
     case ARGP_KEY_ARGS:
         o->sources = state->argv + state->next;
         o->n_sources = state->argc - state->next;
@@ -98,7 +140,7 @@ static error_t parse_create(int key, char *text, struct argp_state *state)
         if (o->out == NULL || o->split == NULL)
             argp_error(state, "%s is wanted", o->out == NULL ? "-o DIR" : "--split train|val");
         break;
-    default: return ARGP_ERR_UNKNOWN;
+    default: return parse_picture(key, text, state);
     }
     return 0;
 }
@@ -137,12 +179,17 @@ static const struct argp_option create_options[] = {
       "Of a source without splits, keep every N-th picture of each class for val", 2 },
     { "classes-from", KEY_CLASSES, "DIR/train", 0,
       "Keep the class numbers of this set (default for val: those of DIR/train)", 2 },
-    { "on-error", KEY_ERROR, "skip|fail", 0,
-      "What to do about a file that is no sound JPEG: leave it out and list it in rejected.tsv, or "
-      "fail (default)", 2 },
-    { "keep", KEY_KEEP, NULL, 0, "Store the original bytes of every picture", 3 },
+    { "on-error", KEY_ERROR, "fail|skip|keep", 0,
+      "What to do about a file that is no sound picture: fail (default); skip: leave it out and "
+      "list it in create.tsv; keep: the same, but keep what can be seen of a damaged one", 2 },
+    { "keep", KEY_KEEP, NULL, 0, "Store the original bytes of every JPEG", 3 },
     { "quality", KEY_QUALITY, "Q", 0, "JPEG quality (default 90)", 3 },
     { "shorter", KEY_SHORTER, "PIXELS", 0, "Largest shorter side (default 256)", 3 },
+    { "exif", KEY_EXIF, "ignore|apply", 0,
+      "Turn pictures by their Exif orientation, or not (default)", 3 },
+    { "max-pixels", KEY_PIXELS, "N", 0, "Refuse larger pictures (default 134217728)", 3 },
+    { "max-memory", KEY_MEMORY, "MIB", 0,
+      "Refuse pictures that take more memory to decode (default 1024)", 3 },
     { "shards", KEY_SHARDS, "S", 0, "Number of shards (default 16)", 4 },
     { "seed", KEY_SEED, "N", 0, "Seed of the distribution over the shards (default 1)", 4 },
     { "threads", 'j', "N", 0, "Worker threads (default: all cores)", 4 },

@@ -8,7 +8,7 @@ else
 libtricolor_la_LIBADD = libtc_train.la libtc_table.la libtc_loader.la libtc_store.la \
 	libtc_allreduce.la libtc_comm.la libtc_dev.la libtc_nn.la libtc_image.la libtc_shard.la \
 	libtc_report.la libtc_base.la \
-	$(DNNL_LIBS) $(JPEG_LIBS) $(JANSSON_LIBS) $(XXHASH_LIBS) $(HWLOC_LIBS)
+	$(DNNL_LIBS) $(JPEG_LIBS) $(PNG_LIBS) $(JANSSON_LIBS) $(XXHASH_LIBS) $(HWLOC_LIBS)
 endif
 libtricolor_la_LDFLAGS = -no-undefined -version-info 0:0:0
 

@@ -1,12 +1,13 @@
 #include <config.h>
 
 #include "image/image.h"
+
+#include "image/cmyk.h"
 #include "image/jpeg_error.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#define DEFAULT_MAX_PIXELS (INT64_C(1) << 28)
 #define MAX_SCANS          1000 /* about ten are usual; each costs a pass over the picture */
 #define MARGIN             2    /* columns beside the crop that fancy upsampling looks at */
 #define ROWS_A_CALL        16
@@ -62,7 +63,7 @@ tc_status tc_decoder_create(int64_t max_pixels, tc_decoder **decoder_p)
 
     if (status != TC_OK)
         return status;
-    decoder->max_pixels = max_pixels > 0 ? max_pixels : DEFAULT_MAX_PIXELS;
+    decoder->max_pixels = max_pixels > 0 ? max_pixels : TC_DECODER_PIXELS;
     decoder->jpeg.err = tc_jpeg_errors_init(&decoder->errors);
     status = guarded(decoder, create_step);
     if (status != TC_OK) {
@@ -187,20 +188,12 @@ static void read_step(tc_decoder *decoder)
         jpeg_abort_decompress(jpeg);
 }
 
-/* Convert rows of CMYK in place; Adobe stores the inverse of the ink. */
+/* Convert rows of CMYK in place. */
 static void cmyk_to_rgb(const tc_decoder *decoder, bool inverted)
 {
-    unsigned flip = inverted ? 0 : 255;
-
     for (int64_t y = 0; y < decoder->rect.h; y++) {
         uint8_t *row = decoder->pixels.data + y * decoder->stride;
-        for (int64_t x = 0; x < decoder->width; x++) {
-            unsigned k = row[4 * x + 3] ^ flip, ink[3];
-            for (int c = 0; c < 3; c++)
-                ink[c] = row[4 * x + c] ^ flip;
-            for (int c = 0; c < 3; c++)
-                row[3 * x + c] = (uint8_t)((ink[c] * k + 127) / 255);
-        }
+        tc_cmyk_to_rgb(row, decoder->width, inverted, row);
     }
 }
 

@@ -31,7 +31,9 @@ typedef struct {
 
 typedef struct tc_decoder tc_decoder;
 
-/** @param max_pixels  Larger pictures are refused (a decompression bomb); 0: 2^28. */
+#define TC_DECODER_PIXELS ((int64_t)1 << 28)
+
+/** @param max_pixels  Larger pictures are refused (a bomb); 0: TC_DECODER_PIXELS. */
 tc_status tc_decoder_create(int64_t max_pixels, tc_decoder **decoder_p);
 void tc_decoder_destroy(tc_decoder *decoder); /* NULL accepted */
 
@@ -80,8 +82,16 @@ tc_status tc_resize_box(tc_resizer *resizer, const tc_raster *in, tc_box box, co
 /** How far the filter reaches from a box's border when `from` pixels become `to`. */
 double tc_resize_reach(double from, int64_t to);
 
-/** Encode (h,w,3) as a baseline JPEG, 4:2:0 (4:4:4 where chroma444), no restart markers; appended
- *  to @p out.  quality 1..100.  @retval TC_NOMEM, TC_INVAL */
-tc_status tc_jpeg_encode(const tc_raster *in, int quality, bool chroma444, tc_buffer *out);
+typedef enum {
+    TC_CHROMA_420,
+    TC_CHROMA_444,
+    TC_CHROMA_NONE /* one component, of a raster whose three colours are equal */
+} tc_chroma;
+
+#define TC_JPEG_SIDE_MAX 65500 /* libjpeg's */
+
+/** Encode (h,w,3) as a baseline JPEG without restart markers; appended to @p out.
+ *  quality 1..100.  @retval TC_NOMEM, TC_INVAL */
+tc_status tc_jpeg_encode(const tc_raster *in, int quality, tc_chroma chroma, tc_buffer *out);
 
 #endif

@@ -31,6 +31,7 @@ static void on_message(j_common_ptr jpeg, int level)
 
     if (level >= 0 || harmless(errors->base.msg_code))
         return; /* a trace, or nothing that harms */
+    errors->ends += errors->base.msg_code == JWRN_JPEG_EOF;
     if (errors->damage++ == 0)
         errors->base.format_message(jpeg, errors->text);
 }
@@ -47,6 +48,6 @@ struct jpeg_error_mgr *tc_jpeg_errors_init(tc_jpeg_errors *errors)
     errors->base.emit_message = on_message;
     errors->base.output_message = on_output;
     errors->text[0] = '\0';
-    errors->damage = 0;
+    errors->damage = errors->ends = 0;
     return &errors->base;
 }

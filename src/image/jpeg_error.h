@@ -15,6 +15,7 @@ typedef struct {
     jmp_buf jump;
     char text[JMSG_LENGTH_MAX]; /* of the error, or of the first warning that means damage */
     int damage;                 /* warnings after which the pixels cannot be trusted */
+    int ends;                   /* of them: the data ended without an end marker */
 } tc_jpeg_errors;
 
 /** Fill @p errors; returns what belongs into cinfo->err. */

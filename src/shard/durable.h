@@ -2,7 +2,7 @@
 #define TC_SHARD_DURABLE_H
 /**
  * @file durable.h
- * The last steps of writing a file that must be whole or absent.  Private to src/shard.
+ * The last steps of writing a file that must be whole or absent.  Used by: shard, data-prep.
  */
 #include "base/status.h"
 #include <stdio.h>

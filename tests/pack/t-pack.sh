@@ -70,7 +70,7 @@ ok "a lower quality" create "$work/big" -o "$work/q" --split train --shorter 64 
 bytes() { "$pack" info "$1" | sed -n 's/^ *bytes *: \([0-9]*\),.*/\1/p'; }
 ok "is smaller" test "`bytes "$work/q"`" -lt "`bytes "$work/s"`"
 cp -r "$src/train" "$work/dri" && "$tool" dri "$work/dri/ant/p1.jpg" || exit 99
-ok "a restart interval" says ' 1 encoded again' create "$work/dri" -o "$work/r" --split train
+ok "a restart interval" says ' 1 transcoded' create "$work/dri" -o "$work/r" --split train
 
 # Held out pictures.
 cp -r "$src/train" "$work/whole"

@@ -61,7 +61,7 @@ tar --sort=name -cf "$work/dog.tar" -C "$work/bad" .
 fails "an empty class in a tar" 1 "class folder dog holds no pictures" create "$work/dog.tar" \
   -o "$work/n" --split train
 bad; echo "not a picture" >"$work/bad/bee/notes.txt"
-fails "a text file" 1 'bee/notes.txt: not a JPEG.*--on-error skip' create "$work/bad" \
+fails "a text file" 1 'bee/notes.txt: not a JPEG or PNG, but text; .*--on-error skip' create "$work/bad" \
   -o "$work/n" --split train
 ok "leaves nothing" nothing "$work/n/train"
 bad; echo "first of all" >"$work/bad/ant/aaa.txt"
@@ -71,12 +71,12 @@ bad; echo "top" >"$work/bad/readme"
 fails "a file in no class folder" 1 'readme: it lies in no class folder' create "$work/bad" \
   -o "$work/n" --split train
 bad; head -c 700 "$src/train/cow/p1.jpg" >"$work/bad/cow/p1.jpg"
-fails "a truncated JPEG" 1 'cow/p1.jpg: damaged JPEG' create "$work/bad" -o "$work/n" \
+fails "a truncated JPEG" 1 'cow/p1.jpg: truncated JPEG' create "$work/bad" -o "$work/n" \
   --split train
-fails "a truncated JPEG, kept" 1 'cow/p1.jpg: damaged JPEG' create "$work/bad" -o "$work/n" \
+fails "a truncated JPEG, kept" 1 'cow/p1.jpg: truncated JPEG' create "$work/bad" -o "$work/n" \
   --split train --keep
 tar -cf "$work/bad.tar" -C "$work/bad" ant bee cow
-fails "a truncated JPEG in a tar" 1 'bad.tar: cow/p1.jpg: damaged JPEG' create "$work/bad.tar" \
+fails "a truncated JPEG in a tar" 1 'bad.tar: cow/p1.jpg: truncated JPEG' create "$work/bad.tar" \
   -o "$work/n" --split train
 : >"$work/bad/cow/p1.jpg"
 fails "an empty file" 1 'cow/p1.jpg: an empty file' create "$work/bad" -o "$work/n" --split train
@@ -99,9 +99,9 @@ bad; echo "not a picture" >"$work/bad/bee/notes.txt"; : >"$work/bad/ant/a.jpg"
 head -c 700 "$src/train/cow/p1.jpg" >"$work/bad/cow/zz.jpg"; echo top >"$work/bad/readme"
 ok "skipping" says '12 records.* 4 rejected' create "$work/bad" -o "$work/skip" --split train \
   --on-error skip
-ok "lists what it left out" test "`cut -f2 "$work/skip/train/rejected.tsv" | sort | tr '\n' ' '`" = \
+ok "lists what it left out" test "`cut -f2 "$work/skip/train/create.tsv" | sort | tr '\n' ' '`" = \
   "ant/a.jpg bee/notes.txt cow/zz.jpg member readme "
-rm "$work/skip/train/rejected.tsv"
+rm "$work/skip/train/create.tsv"
 ok "and packs the rest" same "$work/skip/train" "$work/set/train"
 bad; truncate -s 257M "$work/bad/bee/z.bin"; large=$work/large.tar.gz # takes no room
 fails "a large file" 1 'bee/z.bin: larger than 256 MiB' create "$work/bad" -o "$work/n" --split train

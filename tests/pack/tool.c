@@ -52,7 +52,8 @@ static int picture(const char *path, int64_t w, int64_t h, int seed)
             p[2] = (uint8_t)(seed * 37 + (x / 8 + y / 8) % 2 * 64);
         }
     tc_raster raster = { .data = pixels.data, .w = w, .h = h, .stride = w * 3 };
-    bool ok = tc_jpeg_encode(&raster, 92, seed % 2 == 1, &jpeg) == TC_OK &&
+    tc_chroma chroma = seed % 2 == 1 ? TC_CHROMA_444 : TC_CHROMA_420;
+    bool ok = tc_jpeg_encode(&raster, 92, chroma, &jpeg) == TC_OK &&
               save(path, jpeg.data, jpeg.bytes);
     tc_buffer_free(&pixels);
     tc_buffer_free(&jpeg);

@@ -87,7 +87,7 @@ static void add(const set_options *o, tc_dataset *set, tc_shard_writer *writer, 
     char name[64], path[4200];
 
     draw(o, train ? id : id + (UINT64_C(1) << 32), label, rgb);
-    check(tc_jpeg_encode(&raster, 90, false, &jpeg));
+    check(tc_jpeg_encode(&raster, 90, TC_CHROMA_420, &jpeg));
     if (train && (int64_t)id == o->truncated)
         jpeg.bytes /= 2;
     snprintf(name, sizeof name, "%s-%06" PRIu64 ".jpg", set->split, id);
