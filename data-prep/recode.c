@@ -216,7 +216,7 @@ static tc_status take_lossless(tc_recoder *recoder, const tc_whole_info *info, c
     if (status == TC_OK && tc_jpeg_is_plain(out->data, out->bytes)) {
         result->outcome = TC_OUTCOME_TRANSCODED;
         if (!info->progressive && !info->arithmetic && !info->scans && !info->restart)
-            note(result, TC_NOTE_CODING, "not quite baseline");
+            note(result, TC_NOTE_CODING, NULL);
         return TC_OK;
     }
     out->bytes = 0; /* encode its pixels instead */

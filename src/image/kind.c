@@ -45,7 +45,8 @@ static bool all_zero(const uint8_t *data, size_t bytes)
 static bool is_text(const uint8_t *data, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)
-        if (data[i] == 0x7f || (data[i] < 0x20 && memchr("\t\n\r\f", data[i], 4) == NULL))
+        if (data[i] == 0x7f || data[i] >= 0xf8 ||
+            (data[i] < 0x20 && memchr("\t\n\r\f", data[i], 4) == NULL))
             return false;
     return true;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define MEBI         ((int64_t)1 << 20)
+#define FIRST_BLOCKS 40 /* the largest MCU and what fancy upsampling spreads of it */
 #define KEEP_BUFFERS ((size_t)64 << 20) /* what a larger picture took is given back */
 
 const char *tc_fault_word(tc_fault fault)
@@ -139,12 +140,15 @@ tc_status tc_whole_open(tc_whole *whole, const uint8_t *data, size_t bytes,
     return TC_OK;
 }
 
-/* Whether all pixels are the same: of a damaged picture that means that nothing is left. */
+/* Whether nothing is left of a damaged picture: all is of one colour, but for the first blocks,
+ * which show something even where there was no data. */
 static bool blank(const tc_raster *raster)
 {
+    const uint8_t *last = raster->data + (raster->h - 1) * raster->stride + 3 * (raster->w - 1);
+
     for (int64_t y = 0; y < raster->h; y++)
-        for (int64_t x = 0; x < raster->w; x++)
-            if (memcmp(raster->data + y * raster->stride + 3 * x, raster->data, 3) != 0)
+        for (int64_t x = y < FIRST_BLOCKS ? FIRST_BLOCKS : 0; x < raster->w; x++)
+            if (memcmp(raster->data + y * raster->stride + 3 * x, last, 3) != 0)
                 return false;
     return true;
 }

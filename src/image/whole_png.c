@@ -8,7 +8,8 @@
 #include <png.h>
 #include <string.h>
 
-#define CHUNK_MAX ((png_alloc_size_t)8 << 20) /* bytes of one chunk that libpng keeps */
+#define SMALL_READS 64
+#define CHUNK_MAX   ((png_alloc_size_t)8 << 20) /* bytes of one chunk that libpng keeps */
 
 typedef struct {
     tc_whole *whole;
@@ -68,6 +69,8 @@ static void read_head(reading *r)
     png_set_chunk_malloc_max(r->png, CHUNK_MAX);
     /* Nothing beside the pixels is looked at: no profile or text is decompressed. */
     png_set_keep_unknown_chunks(r->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+    if (r->whole->options.salvage) /* of a truncated file, nearly all that there is */
+        png_set_compression_buffer_size(r->png, SMALL_READS);
     png_read_info(r->png, r->info);
 }
 
