@@ -1,5 +1,10 @@
 check_PROGRAMS += tests/pack/tool
 tests_pack_tool_SOURCES = tests/pack/tool.c
-tests_pack_tool_LDADD = libtc_image.la libtc_base.la $(JPEG_LIBS) $(PNG_LIBS)
+tests_pack_tool_LDADD = $(CRAFT_LIBS)
+check_PROGRAMS += tests/pack/t-recode.n1
+tests_pack_t_recode_n1_SOURCES = tests/pack/t-recode.c data-prep/recode.c data-prep/recode.h
+tests_pack_t_recode_n1_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_pack_t_recode_n1_LDADD = $(CRAFT_LIBS)
+TESTS += tests/pack/t-recode.n1
 EXTRA_DIST += tests/pack/lib.sh tests/pack/t-pack.sh tests/pack/t-refuse.sh tests/pack/t-verify.sh
 TESTS += tests/pack/t-pack.sh tests/pack/t-refuse.sh tests/pack/t-verify.sh
