@@ -50,10 +50,16 @@ static void limit_scans(j_common_ptr jpeg)
     }
 }
 
+/* A new structure for every picture: an old one keeps the tables of the last picture, and one that
+ * lacks its own would be decoded by them. */
 static void create_step(tc_decoder *decoder)
 {
+    if (decoder->created)
+        jpeg_destroy_decompress(&decoder->jpeg);
+    decoder->created = false;
     jpeg_create_decompress(&decoder->jpeg);
     decoder->created = true;
+    decoder->jpeg.progress = &decoder->progress;
 }
 
 tc_status tc_decoder_create(int64_t max_pixels, tc_decoder **decoder_p)
@@ -65,13 +71,12 @@ tc_status tc_decoder_create(int64_t max_pixels, tc_decoder **decoder_p)
         return status;
     decoder->max_pixels = max_pixels > 0 ? max_pixels : TC_DECODER_PIXELS;
     decoder->jpeg.err = tc_jpeg_errors_init(&decoder->errors);
+    decoder->progress.progress_monitor = limit_scans;
     status = guarded(decoder, create_step);
     if (status != TC_OK) {
         tc_free(decoder);
         return tc_fail(TC_NOMEM, "libjpeg does not start: %s", tc_error_detail());
     }
-    decoder->progress.progress_monitor = limit_scans;
-    decoder->jpeg.progress = &decoder->progress;
     *decoder_p = decoder;
     return TC_OK;
 }
@@ -108,6 +113,7 @@ static tc_status not_a_jpeg(const uint8_t *data, size_t bytes)
 
 static void header_step(tc_decoder *decoder)
 {
+    create_step(decoder);
     jpeg_mem_src(&decoder->jpeg, decoder->data, decoder->bytes);
     jpeg_read_header(&decoder->jpeg, TRUE);
 }
@@ -117,7 +123,6 @@ tc_status tc_decoder_open(tc_decoder *decoder, const void *data, size_t bytes,
 {
     const struct jpeg_decompress_struct *jpeg = &decoder->jpeg;
 
-    jpeg_abort_decompress(&decoder->jpeg); /* whatever the last picture left */
     decoder->opened = false;
     decoder->errors.damage = 0;
     decoder->data = data;

@@ -24,7 +24,7 @@ static void transcode(transcoding *t)
 
     jpeg_create_compress(&t->jpeg);
     tc_jpeg_sink_init(&t->sink, &t->jpeg, t->out);
-    jpeg_abort_decompress(from);
+    tc_whole_jpeg_renew(t->whole);
     jpeg_mem_src(from, t->whole->data, t->whole->bytes);
     jpeg_read_header(from, TRUE);
     t->refused = tc_whole_allow(t->whole, t->whole->info.w, t->whole->info.h,
@@ -80,7 +80,7 @@ tc_status tc_whole_transcode(tc_whole *whole, tc_buffer *out)
 bool tc_jpeg_is_plain(const uint8_t *data, size_t bytes)
 {
     size_t at = 2; /* behind SOI */
-    bool baseline = false, scan = false;
+    bool baseline = false, codes = false, scan = false;
 
     while (!scan) { /* ITU T.81, annex B: marker segments up to the start of scan */
         while (at < bytes && data[at] == 0xff) /* any number of fill bytes */
@@ -91,6 +91,7 @@ bool tc_jpeg_is_plain(const uint8_t *data, size_t bytes)
         size_t length = (size_t)data[at + 1] << 8 | data[at + 2];
         if (marker == 0xc0)
             baseline = true;
+        codes = codes || marker == 0xc4; /* DHT */
         if (marker == 0xdd) /* DRI */
             return false;
         scan = marker == 0xda;
@@ -105,5 +106,5 @@ bool tc_jpeg_is_plain(const uint8_t *data, size_t bytes)
         if (p[1] >= 0xd0 && p[1] <= 0xd7)
             return false;
     }
-    return baseline;
+    return baseline && codes;
 }

@@ -107,7 +107,8 @@ tc_fault tc_whole_fault(const tc_whole *whole);
  */
 tc_status tc_whole_transcode(tc_whole *whole, tc_buffer *out);
 
-/** Whether JPEG bytes are baseline (SOF0) and hold neither restart interval nor restart marker. */
+/** Whether JPEG bytes are baseline (SOF0), bring Huffman tables and hold neither restart interval
+ *  nor restart marker. */
 bool tc_jpeg_is_plain(const uint8_t *data, size_t bytes);
 
 #endif

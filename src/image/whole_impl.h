@@ -41,6 +41,10 @@ void tc_whole_jpeg_end(tc_whole *whole);
 tc_status tc_whole_jpeg_open(tc_whole *whole);
 tc_status tc_whole_jpeg_decode(tc_whole *whole, tc_raster *raster);
 
+/** A new structure of libjpeg's for each reading: an old one keeps the tables of the last
+ *  picture, and one that lacks its own would be decoded by them.  May jump. */
+void tc_whole_jpeg_renew(tc_whole *whole);
+
 /** Run one step of libjpeg; its errors come back as a status. */
 tc_status tc_whole_jpeg_guarded(tc_whole *whole, void (*step)(tc_whole *whole));
 

@@ -93,18 +93,21 @@ static void limit_scans(j_common_ptr jpeg)
     }
 }
 
-static void create_step(tc_whole *whole)
+void tc_whole_jpeg_renew(tc_whole *whole)
 {
+    if (whole->created)
+        jpeg_destroy_decompress(&whole->jpeg);
+    whole->created = false;
     jpeg_create_decompress(&whole->jpeg);
     whole->created = true;
+    whole->jpeg.progress = &whole->progress;
 }
 
 tc_status tc_whole_jpeg_start(tc_whole *whole)
 {
     whole->jpeg.err = tc_jpeg_errors_init(&whole->errors);
-    tc_status status = tc_whole_jpeg_guarded(whole, create_step);
     whole->progress.progress_monitor = limit_scans;
-    whole->jpeg.progress = &whole->progress;
+    tc_status status = tc_whole_jpeg_guarded(whole, tc_whole_jpeg_renew);
     return status == TC_OK ? TC_OK
                            : tc_fail(TC_NOMEM, "libjpeg does not start: %s", whole->errors.text);
 }
@@ -117,6 +120,7 @@ void tc_whole_jpeg_end(tc_whole *whole)
 
 static void header_step(tc_whole *whole)
 {
+    tc_whole_jpeg_renew(whole);
     jpeg_mem_src(&whole->jpeg, whole->data, whole->bytes);
     jpeg_read_header(&whole->jpeg, TRUE);
 }
@@ -124,7 +128,6 @@ static void header_step(tc_whole *whole)
 /* Start anew on whole->data. */
 static tc_status read_header(tc_whole *whole)
 {
-    jpeg_abort_decompress(&whole->jpeg); /* whatever the last picture left */
     whole->errors.damage = whole->errors.ends = 0;
     return tc_whole_jpeg_guarded(whole, header_step);
 }

@@ -130,6 +130,24 @@ static bool extended(tc_buffer *out) /* says that it may be extended, but is bas
     return ok;
 }
 
+/* Cut out all segments of this kind. */
+static bool without(bool ok, tc_buffer *out, uint8_t marker)
+{
+    size_t at;
+
+    while (ok && (at = find(out, marker, 2)) < out->bytes) {
+        size_t length = 2 + ((size_t)out->data[at + 2] << 8 | out->data[at + 3]);
+        memmove(out->data + at, out->data + at + length, out->bytes - at - length);
+        out->bytes -= length;
+    }
+    return ok;
+}
+
+static bool no_codes(tc_buffer *out) /* as frames of a film: the usual Huffman tables are meant */
+{
+    return without(baseline(out), out, 0xc4);
+}
+
 /* ---- Exif ---- */
 
 static uint32_t crc32_of(const uint8_t *p, size_t bytes)
@@ -412,6 +430,11 @@ static bool bomb(tc_buffer *out)
     return patch_frame(baseline(out), out, 5, "\xff\xdc\xff\xdc", 4);
 }
 
+static bool no_steps(tc_buffer *out) /* no quantization */
+{
+    return without(baseline(out), out, 0xdb);
+}
+
 static bool zero_width(tc_buffer *out)
 {
     return patch_frame(baseline(out), out, 7, "\0\0", 2);
@@ -526,6 +549,7 @@ const craft_picture craft_sound[] = {
     { LIST(between), 96, 64, CRAFT_COLOUR },
     { LIST(dri_zero), 96, 64, CRAFT_COLOUR },
     { LIST(extended), 96, 64, CRAFT_COLOUR },
+    { LIST(no_codes), 96, 64, CRAFT_COLOUR },
     { LIST(exif_6), 96, 64, CRAFT_COLOUR },
     { LIST(exif_nine), 96, 64, CRAFT_COLOUR },
     { LIST(exif_offset), 96, 64, CRAFT_COLOUR },
@@ -556,7 +580,8 @@ const craft_picture craft_bad[] = {
     BAD(avif), BAD(gzip), BAD(zeros), BAD(garbage), BAD(cut_header), BAD(cut_half),
     BAD(cut_progressive), BAD(cut_scan), BAD(cut_last), BAD(header_alone), BAD(early_end),
     BAD(corrupt), BAD(restart_lost), BAD(bits12), BAD(lossless), BAD(hierarchical), BAD(fractional),
-    BAD(bomb), BAD(zero_width), BAD(two_components), BAD(many_scans), BAD(lost_component),
+    BAD(no_steps), BAD(bomb), BAD(zero_width), BAD(two_components), BAD(many_scans),
+    BAD(lost_component),
     BAD(png_start), BAD(png_cut), BAD(png_no_end), BAD(png_corrupt), BAD(png_bomb), BAD(png_wide),
     { 0 },
 };

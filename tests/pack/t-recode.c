@@ -50,6 +50,7 @@ static const expected usual[] = {
     { "no_end_progressive", TC_OUTCOME_TRANSCODED, N(PROGRESSIVE) | N(UNENDED), "" },
     { "between", TC_OUTCOME_TRANSCODED, N(CODING), "" },
     { "dri_zero", TC_OUTCOME_TRANSCODED, N(CODING), "" },
+    { "no_codes", TC_OUTCOME_TRANSCODED, N(CODING), "" },
     { "extended", TC_OUTCOME_TRANSCODED, N(CODING), "" },
     { "exif_6", TC_OUTCOME_KEPT, N(ORIENTATION), "orientation 6" },
     { "exif_png_3", TC_OUTCOME_ENCODED, N(PNG) | N(ORIENTATION), "8 bits; orientation 3" },
@@ -102,6 +103,7 @@ static const struct {
     { "lossless", TC_FAULT_UNSUPPORTED, "a lossless JPEG", false },
     { "hierarchical", TC_FAULT_UNSUPPORTED, "a hierarchical JPEG", false },
     { "fractional", TC_FAULT_UNSUPPORTED, "ractional sampling", false },
+    { "no_steps", TC_FAULT_DAMAGED, "Quantization table 0x00 was not defined", false },
     { "bomb", TC_FAULT_LIMIT, "65500 x 65500 pixels, more than the 134217728 allowed", false },
     { "zero_width", TC_FAULT_DAMAGED, "Empty JPEG image", false },
     { "two_components", TC_FAULT_UNSUPPORTED, "2 components", false },
@@ -283,7 +285,8 @@ static void lossless(void)
 {
     static const char *const names[] = { "progressive", "progressive_gray", "arithmetic",
                                          "arithmetic_progressive", "restart", "scans",
-                                         "no_end_progressive", "dri_zero", "extended" };
+                                         "no_end_progressive", "dri_zero", "no_codes",
+                                         "extended" };
     bench b = bench_of((tc_recode_options){ 0 });
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
