@@ -8,3 +8,8 @@ tests_loader_t_loader_n2_SOURCES = tests/loader/t-loader.c $(loader_test_headers
 tests_loader_t_loader_n2_LDADD = libtricolor.la
 tests_loader_t_geometry_n1_SOURCES = tests/loader/t-geometry.c $(loader_test_headers)
 tests_loader_t_geometry_n1_LDADD = libtricolor.la
+
+check_PROGRAMS += tests/loader/t-crafted.n1
+TESTS += tests/loader/t-crafted.n1
+tests_loader_t_crafted_n1_SOURCES = tests/loader/t-crafted.c
+tests_loader_t_crafted_n1_LDADD = tests/image/libcraft.la libtricolor.la $(JPEG_LIBS) $(PNG_LIBS)

@@ -1,11 +1,15 @@
 /* What the pack tests need and a shell does not have.
  *   tool picture FILE W H SEED   a smooth JPEG of W x H, other for every seed
+ *   tool craft NAME FILE         the crafted picture of this name; status 3: not by this libjpeg
+ *   tool craft                   the names of all crafted pictures, sound and bad
  *   tool dri FILE                put a restart interval before the frame header
  *   tool flip FILE OFFSET        flip a bit of one byte
  *   tool rename FILE FROM TO     replace one string by another of the same length */
 #include <config.h>
 
 #include "image/image.h"
+
+#include "../image/craft.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,10 +94,35 @@ static int edit(const char *verb, const char *path, const char *from, const char
     return ok ? 0 : fail(path);
 }
 
+static int craft(const char *name, const char *path)
+{
+    const craft_picture *p = craft_find(name);
+    tc_buffer picture = { 0 };
+
+    if (p == NULL || tc_buffer_reserve(&picture, 1) != TC_OK || !p->make(&picture))
+        return 3;
+    bool ok = save(path, picture.data, picture.bytes);
+    tc_buffer_free(&picture);
+    return ok ? 0 : 1;
+}
+
+static int craft_names(void)
+{
+    for (const craft_picture *p = craft_sound; p->name != NULL; p++)
+        printf("sound %s\n", p->name);
+    for (const craft_picture *p = craft_bad; p->name != NULL; p++)
+        printf("bad %s\n", p->name);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 6 && strcmp(argv[1], "picture") == 0)
         return picture(argv[2], atoll(argv[3]), atoll(argv[4]), atoi(argv[5]));
+    if (argc == 2 && strcmp(argv[1], "craft") == 0)
+        return craft_names();
+    if (argc == 4 && strcmp(argv[1], "craft") == 0)
+        return craft(argv[2], argv[3]);
     if (argc == 3 && strcmp(argv[1], "dri") == 0)
         return edit("dri", argv[2], NULL, NULL);
     if (argc == 4 && strcmp(argv[1], "flip") == 0)
