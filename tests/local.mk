@@ -18,7 +18,7 @@ long_programs =
 CLEANFILES += $(long_programs)
 check-long: $(check_PROGRAMS) $(long_programs)
 	TC_TEST_TIMEOUT=3600 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(LONG_TESTS)'
-.PHONY: check-long
+.PHONY: check-long fuzz
 
 include tests/comm/local.mk
 include tests/allreduce/local.mk
@@ -27,6 +27,7 @@ include tests/base/local.mk
 include tests/image/local.mk
 include tests/shard/local.mk
 include tests/pack/local.mk
+include tests/fuzz/local.mk
 include tests/store/local.mk
 include tests/loader/local.mk
 include tests/nn/local.mk
