@@ -1,6 +1,7 @@
 /* What the pack tests need and a shell does not have.
  *   tool picture FILE W H SEED   a smooth JPEG of W x H, other for every seed
  *   tool craft NAME FILE         the crafted picture of this name; status 3: not by this libjpeg
+ *                                (also oriented_1 … _8, oriented_png_1 … _8)
  *   tool craft                   the names of all crafted pictures, sound and bad
  *   tool dri FILE                put a restart interval before the frame header
  *   tool flip FILE OFFSET        flip a bit of one byte
@@ -98,8 +99,16 @@ static int craft(const char *name, const char *path)
 {
     const craft_picture *p = craft_find(name);
     tc_buffer picture = { 0 };
+    bool made = tc_buffer_reserve(&picture, 1) == TC_OK;
 
-    if (p == NULL || tc_buffer_reserve(&picture, 1) != TC_OK || !p->make(&picture))
+    if (p != NULL)
+        made = made && p->make(&picture);
+    else if (strncmp(name, "oriented_", 9) == 0)
+        made = made && craft_oriented(name[strlen(name) - 1] - '0', strstr(name, "png") != NULL,
+                                      &picture);
+    else
+        made = false;
+    if (!made)
         return 3;
     bool ok = save(path, picture.data, picture.bytes);
     tc_buffer_free(&picture);
