@@ -92,6 +92,21 @@ typedef struct {
     void *arg;
 } tc_step_events;
 
+/** Seconds that one kind of work took in a step: "conv forward", "bn backward", … */
+typedef struct {
+    const char *what;
+    double seconds;
+} tc_time;
+
+#define TC_TIMES 24 /* kinds of work that a backend may tell apart */
+
+/** Where a step's time goes. */
+typedef struct {
+    int n;
+    tc_time part[TC_TIMES];
+    double bare; /* the sum of every convolution's forward, data and weight gradient, run alone */
+} tc_profile;
+
 #define TC_SLOTS 2 /* slices that can be staged in a step at a time */
 
 typedef struct tc_backend {
@@ -163,6 +178,10 @@ typedef struct tc_backend {
     /** One line on what was chosen (layouts, instruction set, library version), for the log; owned
      *  by the step. */
     const char *(*choices)(tc_step *step);
+
+    /** One step as train() makes it, without events, taken apart; for benches.  Afterwards there is
+     *  nothing to read: place and train again.  NULL: this backend cannot tell. */
+    tc_status (*profile)(tc_step *step, int slot, float scale, tc_profile *profile_p);
 } tc_backend;
 
 #endif

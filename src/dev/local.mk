@@ -25,5 +25,5 @@ libtc_onednn_la_CFLAGS = $(AM_CFLAGS) $(DNNL_CFLAGS) -Wno-psabi
 libtc_onednn_la_SOURCES = src/dev/onednn/onednn.h src/dev/onednn/onednn.c \
 	src/dev/onednn/dnnl_api.c src/dev/onednn/compile.c src/dev/onednn/plan.c \
 	src/dev/onednn/prims.c src/dev/onednn/layers.c src/dev/onednn/bn.c src/dev/onednn/loss.c \
-	src/dev/onednn/run.c src/dev/onednn/kernels.c src/dev/onednn/lanes.h
+	src/dev/onednn/run.c src/dev/onednn/profile.c src/dev/onednn/kernels.c src/dev/onednn/lanes.h
 endif

@@ -38,6 +38,7 @@ if command -v shellcheck >/dev/null 2>&1; then
   ok "shellcheck" shellcheck -s sh -e SC2006,SC2003,SC1090,SC1091,SC2154,SC2086,SC2034,SC2046,SC2317,SC2329 \
     $(for s in `scripts`; do test -f "$s" && echo "$s"; done)
   ok "shellcheck of the benches" shellcheck -x bench/netns bench/lib/agent bench/lib/janitor
+  ok "shellcheck of bench/step" shellcheck -s sh -e SC2006,SC2003 bench/step
 else
   skip "shellcheck" "shellcheck is not installed"
 fi

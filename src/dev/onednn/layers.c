@@ -248,7 +248,7 @@ static tc_status fc_backward(tc_step *step, dn_op *op, int slot)
 
 /* ---- Any operation ---- */
 
-tc_status dn_op_forward(tc_step *step, dn_op *op, int slot)
+static tc_status forward_alone(tc_step *step, dn_op *op, int slot)
 {
     const dn_value *out = &step->value[op->out];
     const float *a = step->value[op->in[0]].data;
@@ -287,12 +287,40 @@ tc_status dn_op_forward(tc_step *step, dn_op *op, int slot)
                    (int)op->kind);
 }
 
+/* The kind of an operation's work, for profiles; forward and backward stand side by side. */
+static dn_work work_of(const dn_op *op, bool back)
+{
+    switch (op->kind) {
+    case TC_OP_CONV:
+        return back ? DN_WORK_CONV_DATA : DN_WORK_CONV;
+    case TC_OP_BN:
+        return back ? DN_WORK_BN_BACK : DN_WORK_BN;
+    case TC_OP_MAX_POOL:
+    case TC_OP_AVG_POOL:
+    case TC_OP_GLOBAL_AVG:
+        return back ? DN_WORK_POOL_BACK : DN_WORK_POOL;
+    case TC_OP_FC:
+        return back ? DN_WORK_FC_BACK : DN_WORK_FC;
+    default:
+        return back ? DN_WORK_OTHER_BACK : DN_WORK_OTHER;
+    }
+}
+
+tc_status dn_op_forward(tc_step *step, dn_op *op, int slot)
+{
+    tc_status status = forward_alone(step, op, slot);
+
+    dn_lap(step, work_of(op, false));
+    return status;
+}
+
 static tc_status conv_backward(tc_step *step, dn_op *op, int slot)
 {
     tc_status status = dn_run(step->dev, &op->back_weights, slot);
 
     if (status == TC_OK)
         status = dn_run(step->dev, &op->store, slot);
+    dn_lap(step, DN_WORK_CONV_WEIGHTS);
     if (status == TC_OK && op->dx[0] >= 0)
         status = dn_run(step->dev, &op->back_data, slot);
     return status;
@@ -344,6 +372,7 @@ tc_status dn_op_backward(tc_step *step, dn_op *op, int slot)
 {
     tc_status status = backward_alone(step, op, slot);
 
+    dn_lap(step, work_of(op, true));
     for (int k = 0; k <= TC_NODE_INPUTS;
          k++) { /* other readers of an input have been here before */
         const dn_sum *sum = &op->sum[k];
@@ -354,5 +383,6 @@ tc_status dn_op_backward(tc_step *step, dn_op *op, int slot)
                                        .y = step->buffer[sum->dst].data,
                                        .count = step->value[op->in[k < op->n_in ? k : 0]].count });
     }
+    dn_lap(step, DN_WORK_SUM);
     return status;
 }

@@ -122,4 +122,5 @@ const tc_backend tc_backend_onednn = {
     .write = dn_write,
     .criterion = criterion,
     .choices = choices,
+    .profile = dn_profile,
 };

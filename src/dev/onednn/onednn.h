@@ -151,6 +151,25 @@ typedef struct {
     int64_t count;   /* 0: never placed */
 } dn_slot;
 
+/** Kinds of work that a profile tells apart (profile.c has their names). */
+typedef enum {
+    DN_WORK_LOAD,
+    DN_WORK_CONV,
+    DN_WORK_CONV_DATA,
+    DN_WORK_CONV_WEIGHTS,
+    DN_WORK_BN,
+    DN_WORK_BN_BACK,
+    DN_WORK_POOL,
+    DN_WORK_POOL_BACK,
+    DN_WORK_FC,
+    DN_WORK_FC_BACK,
+    DN_WORK_OTHER,
+    DN_WORK_OTHER_BACK,
+    DN_WORK_SUM,
+    DN_WORK_LOSS,
+    DN_WORKS
+} dn_work;
+
 struct tc_step {
     tc_dev *dev;
     const tc_graph *graph;
@@ -187,6 +206,9 @@ struct tc_step {
     int ran_slot;
     tc_metrics metrics;
     char choices[256];
+
+    bool timed; /* by dn_lap(); only in a profile */
+    double lap_start, lap[DN_WORKS];
 };
 
 /** Call work(ctx, i) for every i below count, on the device's threads.  Results never depend on the
@@ -229,6 +251,11 @@ tc_status dn_read(tc_step *step, tc_vector vec, int64_t offset, int64_t count, t
                   void *out);
 tc_status dn_write(tc_step *step, tc_vector vec, int64_t offset, int64_t count, tc_precision type,
                    const void *in);
+
+/* profile.c */
+tc_status dn_profile(tc_step *step, int slot, float scale, tc_profile *profile_p);
+/** What ran since the last lap was of this kind. */
+void dn_lap(tc_step *step, dn_work work);
 
 /* ---- Kernels (kernels.c) ---- */
 

@@ -106,6 +106,7 @@ static tc_status run_forward(tc_step *step, int slot, tc_forward_mode mode)
     step->ran_slot = slot;
     step->value[0].data = step->slot[slot].input;
     status = load_weights(step);
+    dn_lap(step, DN_WORK_LOAD);
     for (int i = 0; i < step->n_ops && status == TC_OK; i++)
         status = dn_op_forward(step, &step->op[i], slot);
     step->ran = status == TC_OK;
@@ -215,6 +216,7 @@ tc_status dn_train(tc_step *step, int slot, float scale, const tc_step_events *e
     if (status != TC_OK)
         return status;
     run_losses(step, true, scale);
+    dn_lap(step, DN_WORK_LOSS);
     return run_backward(step, slot, events);
 }
 
