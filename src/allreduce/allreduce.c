@@ -152,6 +152,11 @@ void tc_allreduce_destroy(tc_allreduce *ctx)
 
 tc_status tc_allreduce_start(tc_allreduce *ctx, int b, float *data)
 {
+    return tc_allreduce_start_from(ctx, b, data, data);
+}
+
+tc_status tc_allreduce_start_from(tc_allreduce *ctx, int b, const float *src, float *dst)
+{
     if (b < 0 || b >= ctx->n)
         return tc_fail(TC_INVAL, "allreduce: there is no bucket %d of %d", b, ctx->n);
     if (ctx->in_flight[b])
@@ -159,10 +164,12 @@ tc_status tc_allreduce_start(tc_allreduce *ctx, int b, float *data)
     ctx->in_flight[b] = true;
     ctx->n_in_flight++;
     if (ctx->count[b] == 0 || tc_comm_size(ctx->comm) == 1) {
+        if (src != dst)
+            memcpy(dst, src, (size_t)ctx->count[b] * sizeof *dst);
         tc_allreduce_finish(ctx, b); /* the sum is there */
         return TC_OK;
     }
-    return ctx->algorithm->start(ctx, b, data);
+    return ctx->algorithm->start(ctx, b, src, dst);
 }
 
 void tc_allreduce_finish(tc_allreduce *ctx, int b)

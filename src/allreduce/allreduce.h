@@ -22,7 +22,7 @@ typedef struct tc_allreduce tc_allreduce;
 typedef struct {
     const char *algorithm; /* "multicolor", "mpi" */
     int colors;            /* multicolor: k; 0: min(4, ranks), the default */
-    int arity;             /* multicolor: d; 0: ranks - 1 (a star); < 0: the default, 4 */
+    int arity;             /* multicolor: d; 0: ranks - 1 (stars); < 0: the default, 4 */
     int64_t chunk;         /* multicolor: bytes of a message; 0: the default, 64 KiB */
     int window;            /* multicolor: chunks in flight a link and way; 0: the default, 4 */
 } tc_allreduce_options;
@@ -47,6 +47,14 @@ void tc_allreduce_destroy(tc_allreduce *ctx); /* NULL accepted; no bucket may be
  * @param data  (count[b]) floats, borrowed until the bucket is done.
  */
 tc_status tc_allreduce_start(tc_allreduce *ctx, int b, float *data);
+
+/**
+ * The same out of place: dst <- the sum over all ranks of their src.
+ *
+ * @param src  (count[b]) floats, borrowed until the bucket is done; only read.
+ * @param dst  (count[b]) floats, likewise; it is src itself or does not overlap it.
+ */
+tc_status tc_allreduce_start_from(tc_allreduce *ctx, int b, const float *src, float *dst);
 
 typedef enum { TC_POLL, TC_BLOCK } tc_progress_mode;
 

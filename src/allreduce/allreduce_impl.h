@@ -2,16 +2,22 @@
 #define TC_ALLREDUCE_ALLREDUCE_IMPL_H
 /* What an algorithm sees of a context, and what it brings; for the files of this folder alone. */
 #include "allreduce/allreduce.h"
+#include "allreduce/plan.h"
+
+typedef struct tc_engine tc_engine;
 
 typedef struct {
     const char *name;
     bool overlaps;
-    /* Local: takes all memory, writes ctx->choices, sets ctx->plan.  The caller votes, and calls
-     * destroy also for a half-built plan. */
+    bool has_trees; /* of options.colors and options.arity */
+    /* What this rank does: for algorithms that are plans, carried out by the engine (plan.h). */
+    void (*plan)(const tc_allreduce *ctx, tc_plan *plan);
+    /* Local: takes all memory, writes ctx->choices.  The caller votes, and calls destroy also for
+     * what is half built. */
     tc_status (*create)(tc_allreduce *ctx);
     void (*destroy)(tc_allreduce *ctx);
     /* Both report a finished bucket by tc_allreduce_finish(). */
-    tc_status (*start)(tc_allreduce *ctx, int b, float *data);
+    tc_status (*start)(tc_allreduce *ctx, int b, const float *src, float *dst);
     /* Returns after a bucket has been finished or extra has completed, as the mode says. */
     tc_status (*progress)(tc_allreduce *ctx, tc_progress_mode mode, tc_request *extra,
                           bool *extra_done_p, bool *moved_p);
@@ -21,7 +27,7 @@ extern const tc_allreduce_algorithm tc_allreduce_multicolor, tc_allreduce_mpi;
 
 struct tc_allreduce {
     const tc_allreduce_algorithm *algorithm;
-    void *plan; /* the algorithm's own */
+    tc_engine *engine; /* NULL where the algorithm needs none */
     tc_comm *comm;
     tc_allreduce_options options; /* defaults filled in */
     int n;

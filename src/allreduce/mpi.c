@@ -19,13 +19,15 @@ static void mpi_destroy(tc_allreduce *ctx)
     (void)ctx; /* it took nothing */
 }
 
-static tc_status mpi_start(tc_allreduce *ctx, int b, float *data)
+static tc_status mpi_start(tc_allreduce *ctx, int b, const float *src, float *dst)
 {
     MPI_Comm comm = tc_comm_mpi(ctx->comm);
 
-    for (int64_t left = ctx->count[b]; left > 0; left -= PIECE, data += PIECE)
-        TC_TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, data, (int)(left < PIECE ? left : PIECE), MPI_FLOAT,
-                                 MPI_SUM, comm));
+    for (int64_t at = 0; at < ctx->count[b]; at += PIECE) {
+        int64_t left = ctx->count[b] - at;
+        TC_TRY_MPI(MPI_Allreduce(src == dst ? MPI_IN_PLACE : src + at, dst + at,
+                                 (int)(left < PIECE ? left : PIECE), MPI_FLOAT, MPI_SUM, comm));
+    }
     tc_allreduce_finish(ctx, b);
     return TC_OK;
 }

@@ -57,13 +57,14 @@ static float uneven(int r, int b, int64_t i)
 
 typedef float value_fn(int r, int b, int64_t i);
 
-static float *bucket[N_BUCKETS];
+/* One float more than counted, so that buckets may begin at odd places. */
+static float *bucket[N_BUCKETS], *source[N_BUCKETS];
 
 static void fill(value_fn *value)
 {
     for (int b = 0; b < N_BUCKETS; b++)
         for (int64_t i = 0; i < counts[b]; i++)
-            bucket[b][i] = value(rank, b, i);
+            source[b][i] = bucket[b][i] = value(rank, b, i);
 }
 
 static bool sums_are_exact(void)
@@ -120,6 +121,26 @@ static bool sum_all(tc_allreduce *ctx, pace p)
     return tc_allreduce_progress(ctx, p.mode, NULL, &done, &moved) == TC_OK && done == TC_NONE;
 }
 
+/* Sum out of place, the buckets in reverse, at odd places; the source stays as it was. */
+static bool sum_from_source(tc_allreduce *ctx)
+{
+    bool good = true;
+    int done;
+
+    for (int b = 0; b < N_BUCKETS; b++) {
+        memmove(source[b] + 1, source[b], (size_t)counts[b] * sizeof(float));
+        memset(bucket[b], 0xff, (size_t)counts[b] * sizeof(float)); /* NaNs */
+    }
+    for (int b = N_BUCKETS - 1; b >= 0; b--)
+        good = tc_allreduce_start_from(ctx, b, source[b] + 1, bucket[b]) == TC_OK && good;
+    for (int left = N_BUCKETS; left > 0 && good; left--)
+        good = tc_allreduce_progress(ctx, TC_BLOCK, NULL, &done, NULL) == TC_OK && done >= 0;
+    for (int b = 0; b < N_BUCKETS; b++)
+        for (int64_t i = 0; i < counts[b]; i++)
+            good = good && source[b][1 + i] == whole(rank, b, i);
+    return good;
+}
+
 static void test_exact(tc_comm *comm, const test_case *c)
 {
     tc_allreduce *ctx = NULL;
@@ -143,6 +164,8 @@ static void test_exact(tc_comm *comm, const test_case *c)
     for (int b = 0; b < N_BUCKETS; b++)
         run = run && tc_allreduce_run(ctx, b, bucket[b]) == TC_OK;
     tap_ok_all(run && sums_are_exact(), "exact, bucket after bucket");
+    fill(whole);
+    tap_ok_all(sum_from_source(ctx) && sums_are_exact(), "exact, out of place");
     tap_ok_all(tc_allreduce_overlaps(ctx) == (strcmp(c->options.algorithm, "mpi") != 0),
                "says whether it overlaps");
     tc_allreduce_destroy(ctx);
@@ -339,7 +362,9 @@ int main(int argc, char **argv)
     tc_status status = tc_comm_init(&argc, &argv, &comm);
 
     for (int b = 0; b < N_BUCKETS && status == TC_OK; b++)
-        status = tc_alloc(counts[b], sizeof(float), "test bucket", &bucket[b]);
+        status = tc_alloc(counts[b] + 1, sizeof(float), "test bucket", &bucket[b]);
+    for (int b = 0; b < N_BUCKETS && status == TC_OK; b++)
+        status = tc_alloc(counts[b] + 1, sizeof(float), "test source", &source[b]);
     if (status != TC_OK)
         return tc_exit(comm, status);
     rank = tc_comm_rank(comm);
@@ -361,7 +386,9 @@ int main(int argc, char **argv)
     test_extra(comm, "mpi");
     test_wrong_use(comm);
     test_many_buckets(comm);
-    for (int b = 0; b < N_BUCKETS; b++)
+    for (int b = 0; b < N_BUCKETS; b++) {
         tc_free(bucket[b]);
+        tc_free(source[b]);
+    }
     return tap_done_all();
 }

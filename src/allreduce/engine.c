@@ -1,0 +1,288 @@
+/* Plans carried out: buckets, the requests of all their flows, and how to wait for them. */
+#include <config.h>
+
+#include "allreduce/engine.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_TAGS (1 << 14) /* what the communicator grants; one for each bucket and color */
+
+/* --- Memory -------------------------------------------------------------------------- */
+
+static int64_t chunk_floats(const tc_allreduce *ctx)
+{
+    int64_t floats = ctx->options.chunk / (int64_t)sizeof(float);
+
+    return floats < 1 ? 1 : floats < INT_MAX ? floats : INT_MAX;
+}
+
+/* Take the memory of one flow; its slots begin at *slots. */
+static void plan_flow(tc_engine *e, tc_flow *f, int window, int64_t *slots)
+{
+    int64_t largest = 0, chunks = tc_flow_chunks(e, f, &largest);
+
+    f->window = (int)(chunks < window ? chunks : window);
+    f->slot_floats = largest;
+    f->first_slot = (int)(*slots < INT_MAX ? *slots : INT_MAX);
+    *slots += f->window;
+    if (e->plan.flow[f->number].adds)
+        f->stage = tc_arena_take(&e->arena, f->window * largest, sizeof(float));
+}
+
+static void plan_slots(tc_engine *e)
+{
+    int64_t flows = (int64_t)e->n * e->plan.n_flows;
+
+    for (int b = 0; b < e->n; b++)
+        e->bucket[b].done = tc_arena_take(&e->arena, e->plan.n_steps, sizeof *e->bucket[b].done);
+    e->queue = tc_arena_take(&e->arena, flows, sizeof *e->queue);
+    e->flow_of = tc_arena_take(&e->arena, e->n_slots, sizeof *e->flow_of);
+    e->busy = tc_arena_take(&e->arena, e->n_slots, sizeof *e->busy);
+    e->request = tc_arena_take(&e->arena, e->n_slots + 1, sizeof *e->request);
+    e->slot = tc_arena_take(&e->arena, e->n_slots + 1, sizeof *e->slot);
+    e->completed = tc_arena_take(&e->arena, e->n_slots + 1, sizeof *e->completed);
+}
+
+/* Buckets and flows stand in memory of their own: the arena is planned from them. */
+static tc_status take_memory(tc_engine *e, const tc_allreduce *ctx)
+{
+    int64_t flows = (int64_t)e->n * e->plan.n_flows, slots = 0;
+    tc_status status = tc_alloc(e->n, sizeof *e->bucket, "buckets", &e->bucket);
+
+    if (status == TC_OK)
+        status = tc_alloc(flows, sizeof *e->flow, "flows", &e->flow);
+    for (int pass = 0; status == TC_OK && pass < 2; pass++) {
+        slots = 0;
+        for (int b = 0; b < e->n; b++)
+            e->bucket[b].chunk = chunk_floats(ctx);
+        for (int64_t i = 0; i < flows; i++) {
+            e->flow[i].bucket = (int)(i / e->plan.n_flows);
+            e->flow[i].number = (int)(i % e->plan.n_flows);
+            plan_flow(e, &e->flow[i], ctx->options.window, &slots);
+        }
+        if (slots >= INT_MAX || flows >= INT_MAX)
+            return tc_fail(TC_INVAL,
+                           "allreduce: %lld messages in flight: use larger chunks or a smaller "
+                           "window",
+                           (long long)slots);
+        e->n_slots = (int)slots;
+        plan_slots(e);
+        if (pass == 0)
+            status = tc_arena_alloc(&e->arena, "allreduce windows");
+    }
+    for (int64_t i = 0; status == TC_OK && i < flows; i++)
+        for (int s = 0; s < e->flow[i].window; s++)
+            e->flow_of[e->flow[i].first_slot + s] = (int)i;
+    return status;
+}
+
+static void write_choices(tc_allreduce *ctx, const tc_engine *e)
+{
+    const tc_allreduce_options *o = &ctx->options;
+    size_t used = (size_t)snprintf(ctx->choices, sizeof ctx->choices, "%s", ctx->algorithm->name);
+
+    if (ctx->algorithm->has_trees)
+        used += (size_t)snprintf(ctx->choices + used, sizeof ctx->choices - used, " k=%d d=%d",
+                                 o->colors, o->arity);
+    snprintf(ctx->choices + used, sizeof ctx->choices - used, " chunk=%lld window=%d memory=%lld",
+             (long long)o->chunk, o->window, (long long)e->arena.size);
+}
+
+tc_status tc_engine_create(tc_allreduce *ctx)
+{
+    tc_engine *e = NULL;
+    tc_status status = tc_alloc(1, sizeof *e, "allreduce engine", &e);
+
+    if (status != TC_OK)
+        return status;
+    ctx->engine = e;
+    e->comm = tc_comm_mpi(ctx->comm);
+    e->kernels = tc_sum_kernels_best();
+    e->n = ctx->n;
+    e->count = ctx->count;
+    ctx->algorithm->plan(ctx, &e->plan);
+    status = tc_plan_close(&e->plan);
+    if (status == TC_OK && (int64_t)e->n * e->plan.n_colors > MAX_TAGS)
+        status = tc_fail(TC_INVAL,
+                         "allreduce: %d buckets of %d colors are more than %d: use fewer colors "
+                         "or larger buckets",
+                         e->n, e->plan.n_colors, MAX_TAGS);
+    if (status == TC_OK)
+        status = take_memory(e, ctx);
+    if (status == TC_OK)
+        write_choices(ctx, e);
+    return status;
+}
+
+void tc_engine_destroy(tc_allreduce *ctx)
+{
+    tc_engine *e = ctx->engine;
+
+    if (e == NULL)
+        return;
+    tc_arena_free(&e->arena);
+    tc_free(e->flow);
+    tc_free(e->bucket);
+    tc_plan_free(&e->plan);
+    tc_free(e);
+}
+
+/* --- Chunks to take ------------------------------------------------------------------ */
+
+void tc_engine_queue(tc_engine *e, tc_flow *f)
+{
+    if (f->queued || !tc_flow_can_take(e, f))
+        return;
+    f->queued = true;
+    e->queue[(e->next_queued + e->n_queued++) % (e->n * e->plan.n_flows)] = (int)(f - e->flow);
+}
+
+/* The flow may have come to its end, and its bucket. */
+static void see_end(tc_allreduce *ctx, tc_engine *e, const tc_flow *f)
+{
+    if (tc_flow_is_done(e, f) && --e->bucket[f->bucket].flows_left == 0)
+        tc_allreduce_finish(ctx, f->bucket);
+}
+
+static tc_status take_one(tc_allreduce *ctx, tc_engine *e)
+{
+    tc_flow *f = &e->flow[e->queue[e->next_queued]];
+
+    e->next_queued = (e->next_queued + 1) % (e->n * e->plan.n_flows);
+    e->n_queued--;
+    f->queued = false;
+    tc_status status = tc_flow_take(e, f);
+    if (status == TC_OK)
+        see_end(ctx, e, f);
+    return status;
+}
+
+/* --- Requests ------------------------------------------------------------------------ */
+
+#ifdef SMPI_H /* in a simulation every look costs simulated time, and Waitany sees as much */
+enum { LOOKS_ARE_FREE = 0 };
+#else
+enum { LOOKS_ARE_FREE = 1 };
+#endif
+
+/* Put the caller's request behind ours; returns how many there are then. */
+static int lend(tc_engine *e, const tc_request *extra)
+{
+    e->request[e->n_requests] = extra != NULL ? extra->mpi : MPI_REQUEST_NULL;
+    return e->n_requests + (e->request[e->n_requests] != MPI_REQUEST_NULL);
+}
+
+/* Close the gaps that completed transfers left. */
+static void compact(tc_engine *e)
+{
+    int kept = 0;
+
+    for (int i = 0; i < e->n_requests; i++)
+        if (e->request[i] != MPI_REQUEST_NULL) {
+            e->request[kept] = e->request[i];
+            e->slot[kept++] = e->slot[i];
+        }
+    e->n_requests = kept;
+}
+
+/* Act on what completed: e->completed[0 … count) are places in the array of `lent` requests. */
+static tc_status act(tc_allreduce *ctx, tc_engine *e, tc_request *extra, int lent, int count,
+                     bool *extra_done_p)
+{
+    int kept = 0;
+    tc_status status = TC_OK;
+
+    if (lent > e->n_requests)
+        extra->mpi = e->request[e->n_requests];
+    /* First slots for places, without gaps: what follows posts new transfers into the array. */
+    for (int i = 0; i < count; i++) {
+        if (e->completed[i] == e->n_requests)
+            *extra_done_p = true;
+        else
+            e->completed[kept++] = e->slot[e->completed[i]];
+    }
+    if (kept > 0)
+        compact(e);
+    for (int i = 0; i < kept && status == TC_OK; i++) {
+        tc_flow *f = &e->flow[e->flow_of[e->completed[i]]];
+        bool was_done = tc_flow_is_done(e, f);
+        status = tc_flow_arrive(e, f, e->completed[i]);
+        if (status == TC_OK && !was_done)
+            see_end(ctx, e, f);
+    }
+    return status;
+}
+
+/* Look at the network once. */
+static tc_status look(tc_allreduce *ctx, tc_engine *e, tc_request *extra, bool *extra_done_p,
+                      bool *moved_p)
+{
+    int lent = lend(e, extra), count = 0;
+
+    /* Not Testany: SimGrid's overlooks small sends that are over. */
+    TC_TRY_MPI(MPI_Testsome(lent, e->request, &count, e->completed, MPI_STATUSES_IGNORE));
+    if (count == MPI_UNDEFINED)
+        count = 0;
+    *moved_p = *moved_p || count > 0;
+    return act(ctx, e, extra, lent, count, extra_done_p);
+}
+
+/* Wait for one transfer or extra; returns without moving when nothing is in flight. */
+static tc_status wait_for_one(tc_allreduce *ctx, tc_engine *e, tc_request *extra,
+                              bool *extra_done_p, bool *moved_p)
+{
+    int lent = lend(e, extra);
+
+    if (lent == 0)
+        return TC_OK;
+    TC_TRY_MPI(MPI_Waitany(lent, e->request, e->completed, MPI_STATUS_IGNORE));
+    *moved_p = e->completed[0] != MPI_UNDEFINED;
+    return act(ctx, e, extra, lent, *moved_p, extra_done_p);
+}
+
+/* --- Buckets ------------------------------------------------------------------------- */
+
+tc_status tc_engine_start(tc_allreduce *ctx, int b, const float *src, float *dst)
+{
+    tc_engine *e = ctx->engine;
+    tc_flow *flow = e->flow + (int64_t)b * e->plan.n_flows;
+    tc_status status = TC_OK;
+
+    if (src != dst && e->plan.copies_first) {
+        memcpy(dst, src, (size_t)e->count[b] * sizeof *dst);
+        src = dst;
+    }
+    e->bucket[b].src = src;
+    e->bucket[b].dst = dst;
+    e->bucket[b].flows_left = 0;
+    for (int i = 0; i < e->plan.n_flows; i++)
+        e->bucket[b].flows_left += tc_flow_reset(e, &flow[i]);
+    for (int i = 0; i < e->plan.n_flows && status == TC_OK; i++)
+        status = tc_flow_post(e, &flow[i]);
+    return status;
+}
+
+tc_status tc_engine_progress(tc_allreduce *ctx, tc_progress_mode mode, tc_request *extra,
+                             bool *extra_done_p, bool *moved_p)
+{
+    tc_engine *e = ctx->engine;
+
+    while (ctx->n_finished == 0 && !*extra_done_p) {
+        bool moved = false;
+        tc_status status = TC_OK;
+        if (mode == TC_POLL || (LOOKS_ARE_FREE && e->n_queued > 0))
+            status = look(ctx, e, extra, extra_done_p, &moved);
+        if (status == TC_OK && e->n_queued > 0) {
+            status = take_one(ctx, e);
+            moved = true;
+        }
+        if (status == TC_OK && !moved && mode == TC_BLOCK)
+            status = wait_for_one(ctx, e, extra, extra_done_p, &moved);
+        *moved_p = *moved_p || moved;
+        if (status != TC_OK || !moved)
+            return status;
+    }
+    return TC_OK;
+}
