@@ -14,8 +14,10 @@
 #define DEFAULT_WINDOW 4
 #define MAX_CHUNK      (INT64_C(1) << 31) /* bytes: its floats fit an MPI count */
 
-static const tc_allreduce_algorithm *const algorithms[] = { &tc_allreduce_multicolor,
-                                                            &tc_allreduce_mpi };
+static const tc_allreduce_algorithm *const algorithms[] = {
+    &tc_allreduce_multicolor,   &tc_allreduce_mpi,      &tc_allreduce_ring,
+    &tc_allreduce_rabenseifner, &tc_allreduce_doubling,
+};
 
 const char *tc_allreduce_name(int i)
 {
@@ -47,7 +49,7 @@ static tc_status resolve(tc_allreduce_options *o, int ranks)
 
     if (o->colors < 0)
         return tc_fail(TC_INVAL, "allreduce: %d colors: use 0 (the default) or more", o->colors);
-    if (o->chunk < 0 || o->chunk > MAX_CHUNK)
+    if (o->chunk > MAX_CHUNK)
         return tc_fail(TC_INVAL, "allreduce: chunks of %lld bytes: use 0 (the default) to %lld",
                        (long long)o->chunk, (long long)MAX_CHUNK);
     if (o->window < 0)
@@ -61,6 +63,8 @@ static tc_status resolve(tc_allreduce_options *o, int ranks)
         o->arity = DEFAULT_ARITY;
     if (o->arity == 0 || o->arity > star)
         o->arity = star;
+    if (o->chunk < 0)
+        o->chunk = MAX_CHUNK;
     if (o->chunk == 0)
         o->chunk = DEFAULT_CHUNK;
     if (o->window == 0)

@@ -6,7 +6,9 @@
  *
  * Flow:  tc_allreduce_create() -> { tc_allreduce_start(bucket) …, tc_allreduce_progress() … } every
  *        step -> tc_allreduce_destroy()
- * Source of `multicolor`: Kumar et al. 2017 (arXiv 1711.00705); DESIGN section 7.
+ * Sources: `multicolor` Kumar et al. 2017 (arXiv 1711.00705), DESIGN section 7; `ring` Patarasuk
+ * and Yuan 2009; `rabenseifner` Rabenseifner 2004; `doubling` Thakur et al. 2005; `mpi`
+ * MPI_Allreduce.
  * Used by: table, train, bench, sim, tests.   No thread inside; called by the main thread alone.
  *
  * All ranks start the same buckets in the same order.  The order in which the terms of an element
@@ -20,11 +22,11 @@
 typedef struct tc_allreduce tc_allreduce;
 
 typedef struct {
-    const char *algorithm; /* "multicolor", "mpi" */
+    const char *algorithm; /* see tc_allreduce_name() */
     int colors;            /* multicolor: k; 0: min(4, ranks), the default */
     int arity;             /* multicolor: d; 0: ranks - 1 (stars); < 0: the default, 4 */
-    int64_t chunk;         /* multicolor: bytes of a message; 0: the default, 64 KiB */
-    int window;            /* multicolor: chunks in flight a link and way; 0: the default, 4 */
+    int64_t chunk;         /* bytes of a message; 0: the default; < 0: as much as a step sends */
+    int window;            /* chunks in flight a flow; 0: the default, 4 */
 } tc_allreduce_options;
 
 /**

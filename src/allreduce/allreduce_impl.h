@@ -23,7 +23,8 @@ typedef struct {
                           bool *extra_done_p, bool *moved_p);
 } tc_allreduce_algorithm;
 
-extern const tc_allreduce_algorithm tc_allreduce_multicolor, tc_allreduce_mpi;
+extern const tc_allreduce_algorithm tc_allreduce_multicolor, tc_allreduce_mpi, tc_allreduce_ring,
+    tc_allreduce_rabenseifner, tc_allreduce_doubling;
 
 struct tc_allreduce {
     const tc_allreduce_algorithm *algorithm;

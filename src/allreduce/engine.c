@@ -103,7 +103,7 @@ tc_status tc_engine_create(tc_allreduce *ctx)
     e->n = ctx->n;
     e->count = ctx->count;
     ctx->algorithm->plan(ctx, &e->plan);
-    status = tc_plan_close(&e->plan);
+    status = tc_plan_close(&e->plan, false);
     if (status == TC_OK && (int64_t)e->n * e->plan.n_colors > MAX_TAGS)
         status = tc_fail(TC_INVAL,
                          "allreduce: %d buckets of %d colors are more than %d: use fewer colors "

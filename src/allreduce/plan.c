@@ -103,6 +103,8 @@ static void find_fresh(tc_plan *plan, bool *written)
         step->fresh = n_written == 0;
         if (step->kind != TC_STEP_STORE && n_written > 0 && n_written < step->to - step->from)
             plan->copies_first = true;
+        if (step->kind == TC_STEP_SEND && step->round && step->fresh)
+            plan->copies_first = true; /* what is rounded must stand in the vector */
     }
 }
 
@@ -145,7 +147,7 @@ static void sort_by_flow(tc_plan *plan)
     }
 }
 
-tc_status tc_plan_close(tc_plan *plan)
+tc_status tc_plan_close(tc_plan *plan, bool narrow)
 {
     bool *written = NULL;
 
@@ -157,6 +159,8 @@ tc_status tc_plan_close(tc_plan *plan)
         return plan->status;
     plan->step = (tc_step *)(void *)plan->steps.data;
     plan->flow = (tc_flow_plan *)(void *)plan->flows.data;
+    for (int s = 0; s < plan->n_steps; s++)
+        plan->step[s].round = plan->step[s].round && narrow;
     find_fresh(plan, written);
     tc_free(written);
     for (int s = 0; s < plan->n_steps; s++)

@@ -55,7 +55,7 @@ typedef struct {
     tc_flow_plan *flow; /* (n_flows) */
     int *order;         /* (n_steps) steps, flow by flow */
     int *need, *wake;
-    bool copies_first; /* a step reads parts of which only some are fresh */
+    bool copies_first; /* a step reads parts of which only some are fresh, or rounds fresh ones */
     tc_status status;  /* the first failure: planners need not look */
     tc_buffer steps, flows, needs, wakes;
 } tc_plan;
@@ -71,7 +71,8 @@ int tc_plan_flow(tc_plan *plan, bool sends);
 void tc_plan_step(tc_plan *plan, int flow, tc_step_kind kind, int peer, int from, int to, int color,
                   int flags);
 
-/** Work out who waits for whom.  @retval TC_OK, TC_NOMEM (also of any call before). */
-tc_status tc_plan_close(tc_plan *plan);
+/** Work out who waits for whom.  @retval TC_OK, TC_NOMEM (also of any call before).
+ *  @param narrow  The wire carries less than a float: steps that round do so. */
+tc_status tc_plan_close(tc_plan *plan, bool narrow);
 
 #endif

@@ -80,7 +80,8 @@ static const struct argp_option options[] = {
 
     { 0, 0, 0, 0, "The three optimizations (the first value is the default):", 2 },
     { "store", OPT_STORE, "memory|files", 0, "where the records are", 0 },
-    { "allreduce", OPT_ALLREDUCE, "multicolor|mpi", 0, "how gradients are summed", 0 },
+    { "allreduce", OPT_ALLREDUCE, "NAME", 0,
+      "how gradients are summed: multicolor, mpi, ring, rabenseifner, doubling", 0 },
     { "table", OPT_TABLE, "optimized|baseline", 0, "how the devices of a rank are driven", 0 },
     { "overlap", OPT_OVERLAP, "auto|on|off", 0, "sum while backward goes on", 0 },
 

@@ -29,6 +29,13 @@ static const test_case cases[] = {
     { ALL_RANKS, { "multicolor", 0, -1, 0, 0 } },          /* the defaults */
     { ALL_RANKS, { "multicolor", INT_MAX, 0, 16384, 2 } }, /* stars */
     { ALL_RANKS, { "multicolor", 4, 2, 4096, 3 } },
+    { ALL_RANKS, { "ring", 0, 0, 0, 0 } },
+    { ALL_RANKS, { "rabenseifner", 0, 0, 8192, 0 } },
+    { ALL_RANKS, { "doubling", 0, 0, 0, 0 } },
+    { 4, { "ring", 0, 0, -1, 1 } },         /* plain */
+    { 5, { "ring", 0, 0, 4096, 3 } },       /* segmented */
+    { 5, { "rabenseifner", 0, 0, -1, 1 } }, /* plain */
+    { 5, { "doubling", 0, 0, 1024, 2 } },
     { 4, { "multicolor", 1, 1, 10000, 4 } }, /* one chain */
     { 4, { "multicolor", 3, 2, 4096, 1 } },
     { 4, { "multicolor", 2, 0, 100000000, 4 } },        /* a chunk larger than any bucket */
@@ -216,13 +223,50 @@ static float tree_sum(int place, int shift, int arity, int b, int64_t i)
     return sum;
 }
 
-static void test_order(tc_comm *comm, int colors, int arity)
+static float ring_sum(int part, int b, int64_t i)
+{
+    float sum = uneven(part, b, i);
+
+    for (int step = 1; step < size; step++)
+        sum += uneven((part + step) % size, b, i);
+    return sum;
+}
+
+/* Players from, …, from + n - 1; n is a power of two. */
+static float tournament_sum(int from, int n, int b, int64_t i)
+{
+    int power = 1, extra;
+
+    if (n > 1)
+        return tournament_sum(from, n / 2, b, i) + tournament_sum(from + n / 2, n / 2, b, i);
+    while (2 * power <= size)
+        power *= 2;
+    extra = size - power;
+    return from < extra ? uneven(2 * from, b, i) + uneven(2 * from + 1, b, i)
+                        : uneven(from + extra, b, i);
+}
+
+/* The documented sum of element i of part t of k. */
+static float documented(const tc_allreduce_options *o, int t, int k, int b, int64_t i)
+{
+    int power = 1;
+
+    if (strcmp(o->algorithm, "multicolor") == 0)
+        return tree_sum(0, t * size / k, o->arity, b, i);
+    if (strcmp(o->algorithm, "ring") == 0)
+        return ring_sum(t, b, i);
+    while (2 * power <= size)
+        power *= 2;
+    return tournament_sum(0, power, b, i);
+}
+
+/* The order of the sums, which the result's last bits reveal. */
+static void test_order(tc_comm *comm, tc_allreduce_options options)
 {
     enum { COUNT = 1021, BUCKET = 4 };
     const int64_t count = COUNT;
-    tc_allreduce_options options = { "multicolor", colors, arity, 256, 2 };
     tc_allreduce *ctx = NULL;
-    int differ = 0, k = colors < size ? colors : size;
+    int differ = 0, k = options.colors > 0 && options.colors < size ? options.colors : size;
 
     if (!tap_ok_all(tc_allreduce_create(comm, &options, 1, &count, &ctx) == TC_OK, "create"))
         return;
@@ -232,11 +276,11 @@ static void test_order(tc_comm *comm, int colors, int arity)
     tc_status status = tc_allreduce_run(ctx, 0, x);
     for (int t = 0, i = 0; t < k; t++)
         for (int end = i + COUNT / k + (t < COUNT % k); i < end; i++) {
-            float want = tree_sum(0, t * size / k, arity, BUCKET, i);
+            float want = documented(&options, t, k, BUCKET, i);
             differ += memcmp(&want, &x[i], sizeof want) != 0;
         }
-    tap_ok_all(status == TC_OK && differ == 0, "k=%d d=%d adds in the documented order", colors,
-               arity);
+    tap_ok_all(status == TC_OK && differ == 0, "%s adds in the documented order",
+               tc_allreduce_choices(ctx));
     tc_allreduce_destroy(ctx);
 }
 
@@ -356,6 +400,29 @@ static void test_many_buckets(tc_comm *comm)
     free(many);
 }
 
+/* Even and odd ranks at the same time, each group with its own sums. */
+static void test_groups(tc_comm *world)
+{
+    tc_comm *comm = NULL;
+
+    if (!tap_ok_all(tc_comm_split(world, tc_comm_rank(world) % 2, &comm) == TC_OK, "split"))
+        return;
+    rank = tc_comm_rank(comm);
+    size = tc_comm_size(comm);
+    for (int a = 0; tc_allreduce_name(a) != NULL; a++) {
+        tc_allreduce_options options = { tc_allreduce_name(a), 3, 2, 4096, 2 };
+        tc_allreduce *ctx = NULL;
+        bool good = tc_allreduce_create(comm, &options, N_BUCKETS, counts, &ctx) == TC_OK;
+        fill(whole);
+        good = good && sum_all(ctx, (pace){ .mode = TC_BLOCK, .dawdle = a % 2 == 1 });
+        tap_ok_all(good && sums_are_exact(), "%s in groups", options.algorithm);
+        tc_allreduce_destroy(ctx);
+    }
+    tc_comm_destroy(comm);
+    rank = tc_comm_rank(world);
+    size = tc_comm_size(world);
+}
+
 int main(int argc, char **argv)
 {
     tc_comm *comm = NULL;
@@ -370,18 +437,21 @@ int main(int argc, char **argv)
     rank = tc_comm_rank(comm);
     size = tc_comm_size(comm);
     tap_ok_all(strcmp(tc_allreduce_name(0), "multicolor") == 0 &&
-                   strcmp(tc_allreduce_name(1), "mpi") == 0 && tc_allreduce_name(2) == NULL &&
-                   tc_allreduce_name(-1) == NULL,
+                   strcmp(tc_allreduce_name(1), "mpi") == 0 && tc_allreduce_name(-1) == NULL,
                "the names");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         if (LONG || size <= cases[i].most_ranks)
             test_exact(comm, &cases[i]);
-        if (LONG || (i < 3 && (size <= 4 || i == 1)))
+        if (LONG || (i < 7 && (size <= 4 || i == 1)))
             test_same_bits(comm, &cases[i]);
     }
-    test_order(comm, 4, 2);
-    test_order(comm, 3, 4);
-    test_order(comm, 1, 1);
+    test_order(comm, (tc_allreduce_options){ "multicolor", 4, 2, 256, 2 });
+    test_order(comm, (tc_allreduce_options){ "multicolor", 3, 4, 256, 2 });
+    test_order(comm, (tc_allreduce_options){ "multicolor", 1, 1, 256, 2 });
+    test_order(comm, (tc_allreduce_options){ "ring", 0, 0, 256, 2 });
+    test_order(comm, (tc_allreduce_options){ "rabenseifner", 0, 0, 256, 2 });
+    test_order(comm, (tc_allreduce_options){ "doubling", 0, 0, 256, 2 });
+    test_groups(comm);
     test_extra(comm, "multicolor");
     test_extra(comm, "mpi");
     test_wrong_use(comm);
