@@ -189,7 +189,7 @@ static tc_status prepare(creation *c)
                  "jpeg q%d 4:2:0, shorter side at most %lld; smaller baseline pictures kept",
                  o->recode.quality, (long long)o->recode.shorter);
     for (int i = 0; i < o->n_sources; i++)
-        if (access(o->sources[i], R_OK) != 0)
+        if (strcmp(o->sources[i], "-") != 0 && access(o->sources[i], R_OK) != 0)
             return tc_fail(TC_IO, "%s: cannot open: %s", o->sources[i], strerror(errno));
     snprintf(path, sizeof path, "%s/dataset.json", d->path);
     if (!o->force && access(path, F_OK) == 0)

@@ -1,7 +1,7 @@
 # The packer; it knows neither MPI nor a device.
 bin_PROGRAMS += tricolor-pack
 tricolor_pack_SOURCES = data-prep/tricolor-pack.c data-prep/commands.h \
-	data-prep/create.c data-prep/info.c data-prep/verify.c data-prep/extract.c \
+	data-prep/archive.c data-prep/archive.h data-prep/create.c data-prep/info.c data-prep/verify.c data-prep/extract.c \
 	data-prep/classes.c data-prep/classes.h data-prep/folder.c data-prep/folder.h \
 	data-prep/list.c data-prep/list.h data-prep/parallel.c data-prep/parallel.h data-prep/pipeline.c data-prep/pipeline.h \
 	data-prep/recode.c data-prep/recode.h data-prep/source.c data-prep/source.h \

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WAITING_MAX ((size_t)64 << 20) /* bytes of names kept before the first JPEG is met */
+#define WAITING_MAX ((size_t)64 << 20) /* bytes of names kept before the first picture is met */
 
 struct tc_source {
     tc_source_options options;
@@ -19,11 +19,11 @@ struct tc_source {
     bool decided;
     char *prefix[2];    /* what is packed lies below one of them, "" or "a/b/" */
     int prefixes, used; /* used: the one met, -1 before */
-    /* Members met before the first JPEG: the name, NUL, why it is no picture ("": a folder), NUL.
+    /* Members met before the first picture: name, NUL, why it is no picture ("": a folder), NUL.
      */
     tc_buffer waiting;
     size_t replayed;
-    tc_walk_entry held; /* the JPEG that decided */
+    tc_walk_entry held; /* the picture that decided */
     bool holding, done;
     tc_buffer data;
 };
@@ -96,7 +96,7 @@ static int parts(const char *name)
     return count;
 }
 
-/* Choose the prefixes by the first JPEG; NULL: there was none. */
+/* Choose the prefixes by the first picture; NULL: there was none. */
 static tc_status decide(tc_source *source, const char *name)
 {
     bool train = strcmp(source->options.split, "train") == 0;
@@ -150,68 +150,69 @@ static tc_status below(tc_source *source, const char *name, const char **rest_p,
     return TC_OK;
 }
 
-static bool is_jpeg(const tc_buffer *data)
+static bool is_picture(const tc_buffer *data)
 {
-    return data->bytes >= 3 && memcmp(data->data, "\xff\xd8\xff", 3) == 0;
+    return data->bytes >= 4 &&
+           (memcmp(data->data, "\xff\xd8\xff", 3) == 0 || memcmp(data->data, "\x89PNG", 4) == 0);
 }
 
 /* Look at the member stepped to; an archive's is read whole, since that is possible once. */
-static tc_status peek(tc_source *source, const tc_walk_entry *entry, bool *jpeg_p)
+static tc_status peek(tc_source *source, const tc_walk_entry *entry, bool *picture_p)
 {
     if (entry->file == NULL) {
         tc_status status = tc_walk_read(source->walk, &source->data);
-        *jpeg_p = status == TC_OK && is_jpeg(&source->data);
+        *picture_p = status == TC_OK && is_picture(&source->data);
         return status;
     }
-    tc_status status = tc_buffer_reserve(&source->data, 3);
+    tc_status status = tc_buffer_reserve(&source->data, 4);
     if (status != TC_OK)
         return status;
     int fd = open(entry->file, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, source->data.data, 3);
+    ssize_t n = fd < 0 ? -1 : read(fd, source->data.data, 4);
     if (n < 0)
         status = tc_fail(TC_IO, "%s: cannot read: %s", entry->file, strerror(errno));
     if (fd >= 0)
         close(fd);
     source->data.bytes = n < 0 ? 0 : (size_t)n;
-    *jpeg_p = is_jpeg(&source->data);
+    *picture_p = is_picture(&source->data);
     return status;
 }
 
 /* Keep a member until it is known what is packed. */
 static tc_status wait(tc_source *source, const tc_walk_entry *entry)
 {
-    const char *why = entry->kind == TC_WALK_FOLDER ? ""
-                      : entry->kind == TC_WALK_FILE ? "not a JPEG"
-                                                    : entry->why;
+    const char *why = entry->kind == TC_MEMBER_FOLDER ? ""
+                      : entry->kind == TC_MEMBER_FILE ? "not a JPEG or PNG"
+                                                      : entry->why;
 
     tc_status status = tc_buffer_append(&source->waiting, entry->name, strlen(entry->name) + 1);
     return status == TC_OK ? tc_buffer_append(&source->waiting, why, strlen(why) + 1) : status;
 }
 
-/* Walk to the first JPEG, keep the names of what comes before it, and decide. */
+/* Walk to the first picture, keep the names of what comes before it, and decide. */
 static tc_status find_layout(tc_source *source)
 {
-    bool jpeg = false, end = false;
+    bool picture = false, end = false;
 
-    while (!jpeg && !end) {
+    while (!picture && !end) {
         tc_status status = tc_walk_next(source->walk, &source->held, &end);
         if (status != TC_OK)
             return status;
         if (end || hidden(source->held.name))
             continue;
-        if (source->held.kind == TC_WALK_FILE)
-            status = peek(source, &source->held, &jpeg);
-        if (status == TC_OK && !jpeg)
+        if (source->held.kind == TC_MEMBER_FILE)
+            status = peek(source, &source->held, &picture);
+        if (status == TC_OK && !picture)
             status = wait(source, &source->held);
         if (status == TC_OK && source->waiting.bytes > WAITING_MAX)
-            status =
-                tc_fail(TC_FORMAT, "%s: no JPEG among its first files", source->options.source);
+            status = tc_fail(TC_FORMAT, "%s: no JPEG or PNG among its first files",
+                             source->options.source);
         if (status != TC_OK)
             return status;
     }
-    source->holding = jpeg;
+    source->holding = picture;
     source->done = end;
-    return decide(source, jpeg ? source->held.name : NULL);
+    return decide(source, picture ? source->held.name : NULL);
 }
 
 /* Make an item of a member; *use_p is cleared where it is not part of what is packed. */
@@ -223,7 +224,7 @@ static tc_status make_item(tc_source *source, const tc_walk_entry *entry, tc_sou
 
     *use_p = false;
     if (hidden(entry->name)) {
-        if (entry->kind == TC_WALK_FOLDER && entry->file != NULL)
+        if (entry->kind == TC_MEMBER_FOLDER && entry->file != NULL)
             tc_walk_prune(source->walk);
         return TC_OK;
     }
@@ -231,34 +232,34 @@ static tc_status make_item(tc_source *source, const tc_walk_entry *entry, tc_sou
     if (status != TC_OK)
         return status;
     if (rest == NULL) {
-        if (entry->kind == TC_WALK_FOLDER && entry->file != NULL && !leads)
+        if (entry->kind == TC_MEMBER_FOLDER && entry->file != NULL && !leads)
             tc_walk_prune(source->walk);
         return TC_OK;
     }
     bool inside = strchr(rest, '/') != NULL;
-    if (entry->kind == TC_WALK_FOLDER && inside)
+    if (entry->kind == TC_MEMBER_FOLDER && inside)
         return TC_OK;
     *item = (tc_source_item){ .kind = TC_ITEM_PICTURE,
                               .name = rest,
                               .member = entry->name,
                               .file = entry->file,
                               .data = &source->data };
-    if (entry->kind == TC_WALK_FOLDER) {
+    if (entry->kind == TC_MEMBER_FOLDER) {
         item->kind = TC_ITEM_CLASS;
-    } else if (entry->kind == TC_WALK_OTHER || !inside) {
+    } else if (entry->kind == TC_MEMBER_OTHER || !inside) {
         item->kind = TC_ITEM_FOREIGN;
-        item->why = entry->kind == TC_WALK_OTHER ? entry->why : "it lies in no class folder";
+        item->why = entry->kind == TC_MEMBER_OTHER ? entry->why : "it lies in no class folder";
     }
     *use_p = true;
     return TC_OK;
 }
 
-/* The next of the members that came before the first JPEG. */
+/* The next of the members that came before the first picture. */
 static tc_status replay(tc_source *source, tc_source_item *item, bool *use_p)
 {
     const char *name = (const char *)source->waiting.data + source->replayed;
     const char *why = name + strlen(name) + 1;
-    tc_walk_entry entry = { .kind = *why == '\0' ? TC_WALK_FOLDER : TC_WALK_OTHER,
+    tc_walk_entry entry = { .kind = *why == '\0' ? TC_MEMBER_FOLDER : TC_MEMBER_OTHER,
                             .name = name,
                             .why = why };
 

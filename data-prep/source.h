@@ -5,10 +5,10 @@
  * The labelled pictures of a source: a tree of class folders, or an archive of one.
  *
  * What is packed: the files below PREFIX/, named "class/…/picture.jpg" from there on.  Without a
- * prefix the first JPEG of the source decides: where it lies in a folder train, val or test that
- * has class folders inside (also one folder down, as in "imagenette2/train/n01440764/x.JPEG"), the
- * split chooses train/, or val/ or test/; otherwise the top-level folders are the classes.  Names
- * with a part that begins with "." are passed over.
+ * prefix the first picture (JPEG or PNG) of the source decides: where it lies in a folder train,
+ * val or test that has class folders inside (also one folder down, as in
+ * "imagenette2/train/n01440764/x.JPEG"), the split chooses train/, or val/ or test/; otherwise the
+ * top-level folders are the classes.  Names with a part that begins with "." are passed over.
  *
  * Flow: tc_source_open() -> tc_source_next() … -> tc_source_close().  Used by: create.
  */

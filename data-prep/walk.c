@@ -2,8 +2,6 @@
 
 #include "data-prep/walk.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
@@ -12,14 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BLOCK_BYTES ((size_t)1 << 20) /* read from an archive at a time */
-
 struct tc_walk {
     char *source;
     FTS *tree; /* a folder, or: */
     FTSENT *at;
-    struct archive *archive;
-    struct archive_entry *member;
+    tc_archive *archive;
+    tc_archive *inner; /* the tar in either whose members are walked; NULL: none */
+    tc_buffer stem;    /* its name without the ending, NUL */
     tc_buffer name;
 };
 
@@ -27,10 +24,11 @@ void tc_walk_close(tc_walk *walk)
 {
     if (walk == NULL)
         return;
+    tc_archive_close(walk->inner);
+    tc_archive_close(walk->archive);
     if (walk->tree != NULL)
         fts_close(walk->tree);
-    if (walk->archive != NULL)
-        archive_read_free(walk->archive);
+    tc_buffer_free(&walk->stem);
     tc_buffer_free(&walk->name);
     free(walk->source);
     tc_free(walk);
@@ -51,38 +49,12 @@ static tc_status open_tree(tc_walk *walk)
     return TC_OK;
 }
 
-static tc_status archive_failed(const tc_walk *walk)
-{
-    const char *text = archive_error_string(walk->archive);
-
-    if (archive_file_count(walk->archive) == 0 && archive_format(walk->archive) == 0)
-        return tc_fail(TC_FORMAT,
-                       "%s: neither a folder nor a tar or zip archive that can be read (%s)",
-                       walk->source, text == NULL ? "unknown" : text);
-    return tc_fail(TC_FORMAT, "%s: damaged after %d members: %s; copy the archive again",
-                   walk->source, archive_file_count(walk->archive),
-                   text == NULL ? "unknown" : text);
-}
-
-static tc_status open_archive(tc_walk *walk)
-{
-    walk->archive = archive_read_new();
-    if (walk->archive == NULL)
-        return tc_fail(TC_NOMEM, "%s: no memory to read an archive", walk->source);
-    archive_read_support_filter_all(walk->archive);
-    archive_read_support_format_tar(walk->archive);
-    archive_read_support_format_zip(walk->archive);
-    if (archive_read_open_filename(walk->archive, walk->source, BLOCK_BYTES) != ARCHIVE_OK)
-        return archive_failed(walk);
-    return TC_OK;
-}
-
 tc_status tc_walk_open(const char *source, tc_walk **walk_p)
 {
     tc_walk *walk = NULL;
-    struct stat st;
+    struct stat st = { 0 };
 
-    if (stat(source, &st) != 0)
+    if (strcmp(source, "-") != 0 && stat(source, &st) != 0)
         return tc_fail(TC_IO, "%s: cannot open: %s", source, strerror(errno));
     tc_status status = tc_alloc(1, sizeof *walk, "walk", &walk);
     if (status != TC_OK)
@@ -91,7 +63,7 @@ tc_status tc_walk_open(const char *source, tc_walk **walk_p)
     if (walk->source == NULL)
         status = tc_fail(TC_NOMEM, "%s: no memory for its name", source);
     else
-        status = S_ISDIR(st.st_mode) ? open_tree(walk) : open_archive(walk);
+        status = S_ISDIR(st.st_mode) ? open_tree(walk) : tc_archive_open(source, &walk->archive);
     if (status != TC_OK) {
         tc_walk_close(walk);
         return status;
@@ -100,13 +72,12 @@ tc_status tc_walk_open(const char *source, tc_walk **walk_p)
     return TC_OK;
 }
 
-/* Keep `raw` without "./" and "//", and refuse what would climb out of the source. */
-static tc_status set_name(tc_walk *walk, const char *raw)
+/* Append `raw` to the name, without "./" and "//"; refuse what would climb out of the source. */
+static tc_status add_name(tc_walk *walk, const char *raw)
 {
     tc_buffer *name = &walk->name;
     tc_status status = TC_OK;
 
-    name->bytes = 0;
     for (const char *p = raw; status == TC_OK && *p != '\0';) {
         size_t length = strcspn(p, "/");
         if (length == 2 && memcmp(p, "..", 2) == 0)
@@ -120,7 +91,17 @@ static tc_status set_name(tc_walk *walk, const char *raw)
         }
         p += length + (p[length] == '/');
     }
-    return status == TC_OK ? tc_buffer_append(name, "", 1) : status;
+    return status;
+}
+
+/* The whole name: what a tar inside is called, if `inside`, and `raw`. */
+static tc_status set_name(tc_walk *walk, bool inside, const char *raw)
+{
+    walk->name.bytes = 0;
+    tc_status status = inside ? add_name(walk, (const char *)walk->stem.data) : TC_OK;
+    if (status == TC_OK)
+        status = add_name(walk, raw);
+    return status == TC_OK ? tc_buffer_append(&walk->name, "", 1) : status;
 }
 
 static tc_status next_in_tree(tc_walk *walk, tc_walk_entry *entry, bool *end_p)
@@ -141,10 +122,10 @@ static tc_status next_in_tree(tc_walk *walk, tc_walk_entry *entry, bool *end_p)
             return tc_fail(TC_IO, "%s: cannot read: %s", at->fts_path, strerror(at->fts_errno));
         if (at->fts_info == FTS_DC)
             return tc_fail(TC_IO, "%s: a link to a folder around itself", at->fts_path);
-        tc_status status = set_name(walk, at->fts_path + root);
-        *entry = (tc_walk_entry){ .kind = at->fts_info == FTS_D   ? TC_WALK_FOLDER
-                                          : at->fts_info == FTS_F ? TC_WALK_FILE
-                                                                  : TC_WALK_OTHER,
+        tc_status status = set_name(walk, false, at->fts_path + root);
+        *entry = (tc_walk_entry){ .kind = at->fts_info == FTS_D   ? TC_MEMBER_FOLDER
+                                          : at->fts_info == FTS_F ? TC_MEMBER_FILE
+                                                                  : TC_MEMBER_OTHER,
                                   .name = (const char *)walk->name.data,
                                   .file = at->fts_path,
                                   .why = at->fts_info == FTS_SLNONE ? "a link that leads nowhere"
@@ -153,79 +134,64 @@ static tc_status next_in_tree(tc_walk *walk, tc_walk_entry *entry, bool *end_p)
     }
 }
 
-static tc_status next_in_archive(tc_walk *walk, tc_walk_entry *entry, bool *end_p)
+static tc_status next_in_archive(tc_walk *walk, bool inside, tc_walk_entry *entry, bool *end_p)
 {
-    int rc;
+    tc_member member;
 
-    while ((rc = archive_read_next_header(walk->archive, &walk->member)) == ARCHIVE_RETRY)
-        ;
-    *end_p = rc == ARCHIVE_EOF;
-    if (rc == ARCHIVE_EOF)
-        return TC_OK;
-    if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
-        return archive_failed(walk);
-    const char *raw = archive_entry_pathname_utf8(walk->member);
-    if (raw == NULL)
-        raw = archive_entry_pathname(walk->member);
-    if (raw == NULL)
-        return tc_fail(TC_FORMAT, "%s: member %d has a name that cannot be read", walk->source,
-                       archive_file_count(walk->archive));
-    tc_status status = set_name(walk, raw);
-    bool link = archive_entry_hardlink(walk->member) != NULL;
-    mode_t type = archive_entry_filetype(walk->member);
-    /* Not read at all, so that it can be left out like any other file that is no picture. */
-    bool large = !link && type == AE_IFREG && archive_entry_size_is_set(walk->member) &&
-                 archive_entry_size(walk->member) > (int64_t)TC_PICTURE_MAX;
-    *entry = (tc_walk_entry){ .kind = link || large      ? TC_WALK_OTHER
-                                      : type == AE_IFDIR ? TC_WALK_FOLDER
-                                      : type == AE_IFREG ? TC_WALK_FILE
-                                                         : TC_WALK_OTHER,
+    tc_status status = tc_archive_next(inside ? walk->inner : walk->archive, &member, end_p);
+    if (status != TC_OK || *end_p)
+        return status;
+    status = set_name(walk, inside, member.name);
+    *entry = (tc_walk_entry){ .kind = member.kind,
                               .name = (const char *)walk->name.data,
-                              .why = large ? "larger than 256 MiB: no picture"
-                                     : link || type == AE_IFLNK
-                                         ? "a link inside an archive (pack the folder itself, or "
-                                           "make the archive with --dereference "
-                                           "--hard-dereference)"
-                                         : "not a regular file" };
+                              .why = member.why };
+    return status;
+}
+
+/* The file stepped to is a tar: show it as a folder and go on inside it. */
+static tc_status enter(tc_walk *walk, tc_walk_entry *entry, size_t stem)
+{
+    walk->stem.bytes = 0;
+    tc_status status = tc_buffer_append(&walk->stem, entry->name, stem);
+    if (status == TC_OK)
+        status = tc_buffer_append(&walk->stem, "", 1);
+    if (status == TC_OK)
+        status = walk->tree != NULL
+                     ? tc_archive_open(entry->file, &walk->inner)
+                     : tc_archive_open_inside(walk->archive, entry->name, &walk->inner);
+    *entry = (tc_walk_entry){ .kind = TC_MEMBER_FOLDER, .name = (const char *)walk->stem.data };
     return status;
 }
 
 tc_status tc_walk_next(tc_walk *walk, tc_walk_entry *entry, bool *end_p)
 {
-    tc_status status;
+    tc_status status = TC_OK;
 
+    while (walk->inner != NULL) {
+        status = next_in_archive(walk, true, entry, end_p);
+        if (status != TC_OK)
+            return status;
+        if (!*end_p && walk->name.bytes > walk->stem.bytes) /* not the tar's own root, "./" */
+            return TC_OK;
+        if (*end_p) {
+            tc_archive_close(walk->inner);
+            walk->inner = NULL;
+        }
+    }
     do { /* an archive's own root, "./", has no name left */
         status = walk->tree != NULL ? next_in_tree(walk, entry, end_p)
-                                    : next_in_archive(walk, entry, end_p);
+                                    : next_in_archive(walk, false, entry, end_p);
     } while (status == TC_OK && !*end_p && entry->name[0] == '\0');
-    return status;
+    if (status != TC_OK || *end_p || entry->kind != TC_MEMBER_FILE)
+        return status;
+    size_t stem = tc_tar_stem(entry->name);
+    return stem > 0 ? enter(walk, entry, stem) : TC_OK;
 }
 
 static tc_status too_large(const char *name)
 {
     return tc_fail(TC_FORMAT, "%s: larger than %llu MiB: no picture", name,
                    (unsigned long long)(TC_PICTURE_MAX >> 20));
-}
-
-static tc_status read_member(tc_walk *walk, tc_buffer *buffer)
-{
-    buffer->bytes = 0;
-    for (;;) {
-        tc_status status = tc_buffer_reserve(buffer, buffer->bytes + 65536);
-        if (status != TC_OK)
-            return status;
-        la_ssize_t n = archive_read_data(walk->archive, buffer->data + buffer->bytes,
-                                         buffer->capacity - buffer->bytes);
-        if (n == 0)
-            return TC_OK;
-        if (n == ARCHIVE_RETRY)
-            continue;
-        if (n < 0)
-            return archive_failed(walk);
-        buffer->bytes += (size_t)n;
-        if (buffer->bytes > TC_PICTURE_MAX)
-            return too_large((const char *)walk->name.data);
-    }
 }
 
 tc_status tc_read_file(const char *path, tc_buffer *buffer)
@@ -259,12 +225,14 @@ tc_status tc_read_file(const char *path, tc_buffer *buffer)
 
 tc_status tc_walk_read(tc_walk *walk, tc_buffer *buffer)
 {
+    if (walk->inner != NULL)
+        return tc_archive_read(walk->inner, buffer);
     return walk->tree != NULL ? tc_read_file(walk->at->fts_accpath, buffer)
-                              : read_member(walk, buffer);
+                              : tc_archive_read(walk->archive, buffer);
 }
 
 void tc_walk_prune(tc_walk *walk)
 {
-    if (walk->tree != NULL)
+    if (walk->tree != NULL && walk->inner == NULL)
         fts_set(walk->tree, walk->at, FTS_SKIP);
 }

@@ -6,22 +6,17 @@
  *
  * A folder is walked in bytewise order of names, each folder before what is in it (GNU tar
  * --sort=name gives the same order); an archive is streamed in its own order and nothing of it is
- * unpacked to disk.  Symbolic links are followed in a folder.  Flow: tc_walk_open() ->
- * { tc_walk_next() -> tc_walk_read() | tc_walk_prune() } … -> tc_walk_close().
+ * unpacked to disk.  A tar in either, such as n01440764.tar, is a folder named as it is without its
+ * ending: it is stepped to first, then what is in it.  Symbolic links are followed in a folder.
+ * Flow: tc_walk_open() -> { tc_walk_next() -> tc_walk_read() | tc_walk_prune() } …
+ *       -> tc_walk_close().
  * Used by: source.
  */
-#include "base/mem.h"
-#include "base/status.h"
-#include <stdbool.h>
-#include <stdint.h>
-
-#define TC_PICTURE_MAX ((uint64_t)256 << 20) /* bytes; a larger file is no picture */
-
-typedef enum { TC_WALK_FOLDER, TC_WALK_FILE, TC_WALK_OTHER } tc_walk_kind;
+#include "data-prep/archive.h"
 
 /** One member; the strings are valid until the next call. */
 typedef struct {
-    tc_walk_kind kind;
+    tc_member_kind kind;
     const char *name; /* below the source: "a/b.jpg", no "./", no "/" at either end */
     const char *file; /* path of a folder's file; NULL in an archive */
     const char *why;  /* of OTHER: why it cannot be a picture */
@@ -29,7 +24,10 @@ typedef struct {
 
 typedef struct tc_walk tc_walk;
 
-/** @retval TC_IO  missing, unreadable.  @retval TC_FORMAT  neither folder nor tar nor zip. */
+/**
+ * @param source  A folder, an archive, or "-": an archive from standard input.
+ * @retval TC_IO  missing, unreadable.  @retval TC_FORMAT  neither folder nor tar nor zip.
+ */
 tc_status tc_walk_open(const char *source, tc_walk **walk_p);
 void tc_walk_close(tc_walk *walk); /* NULL accepted */
 

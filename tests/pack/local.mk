@@ -6,5 +6,5 @@ tests_pack_t_recode_n1_SOURCES = tests/pack/t-recode.c data-prep/recode.c data-p
 tests_pack_t_recode_n1_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_pack_t_recode_n1_LDADD = $(CRAFT_LIBS)
 TESTS += tests/pack/t-recode.n1
-EXTRA_DIST += tests/pack/lib.sh tests/pack/t-crafted.sh tests/pack/t-pack.sh tests/pack/t-refuse.sh tests/pack/t-verify.sh
-TESTS += tests/pack/t-pack.sh tests/pack/t-crafted.sh tests/pack/t-refuse.sh tests/pack/t-verify.sh
+EXTRA_DIST += tests/pack/lib.sh tests/pack/t-crafted.sh tests/pack/t-nested.sh tests/pack/t-pack.sh tests/pack/t-refuse.sh tests/pack/t-verify.sh
+TESTS += tests/pack/t-nested.sh tests/pack/t-pack.sh tests/pack/t-crafted.sh tests/pack/t-refuse.sh tests/pack/t-verify.sh
