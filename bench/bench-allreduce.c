@@ -26,14 +26,15 @@
 enum { WARM_UP = 5, ITERATIONS = 41 };
 
 static const tc_allreduce_options candidates[] = {
-    { "mpi", 0, 0, 0, 0 },
-    { "multicolor", 0, -1, 0, 0 },
-    { "multicolor", 1, 2, 0, 0 },
-    { "multicolor", 4, 2, 0, 0 },
-    { "multicolor", 4, 4, 16384, 0 },
-    { "multicolor", 4, 4, 262144, 0 },
-    { "multicolor", INT_MAX, 0, 0, 0 },
-    { "multicolor", INT_MAX, 0, 1048576, 0 },
+    { .algorithm = "mpi" },
+    { .algorithm = "multicolor", .arity = -1 }, /* the defaults */
+    { .algorithm = "multicolor", .colors = 4, .arity = 2 },
+    { .algorithm = "multicolor", .colors = 4, .arity = 4, .chunk = 65536, .window = 4 },
+    { .algorithm = "multicolor", .colors = 4, .arity = 4, .chunk = 262144, .window = 4 },
+    { .algorithm = "multicolor", .colors = INT_MAX, .chunk = 1048576, .window = 4 },
+    { .algorithm = "ring" },
+    { .algorithm = "rabenseifner" },
+    { .algorithm = "doubling" },
 };
 enum { N_CANDIDATES = sizeof candidates / sizeof candidates[0] };
 

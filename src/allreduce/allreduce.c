@@ -10,9 +10,10 @@
 
 #define DEFAULT_COLORS 4
 #define DEFAULT_ARITY  4
-#define DEFAULT_CHUNK  65536
-#define DEFAULT_WINDOW 4
-#define MAX_CHUNK      (INT64_C(1) << 31) /* bytes: its floats fit an MPI count */
+/* With its header below the 64 KiB up to which Open MPI's TCP sends without asking. */
+#define DEFAULT_CHUNK     61440
+#define CHUNK_ON_ONE_HOST 524288             /* the copy and its sum stay in a core's cache */
+#define MAX_CHUNK         (INT64_C(1) << 31) /* bytes: its floats fit an MPI count */
 
 static const tc_allreduce_algorithm *const algorithms[] = {
     &tc_allreduce_multicolor,   &tc_allreduce_mpi,      &tc_allreduce_ring,
@@ -43,9 +44,10 @@ static tc_status find_algorithm(const char *name, const tc_allreduce_algorithm *
 }
 
 /* Check the options and fill in the defaults for this number of ranks. */
-static tc_status resolve(tc_allreduce_options *o, int ranks)
+static tc_status resolve(const tc_allreduce *ctx, tc_allreduce_options *o)
 {
-    int star = ranks > 1 ? ranks - 1 : 1;
+    int ranks = tc_comm_size(ctx->comm), star = ranks > 1 ? ranks - 1 : 1;
+    bool one_host = tc_comm_host_count(ctx->comm) == 1;
 
     if (o->colors < 0)
         return tc_fail(TC_INVAL, "allreduce: %d colors: use 0 (the default) or more", o->colors);
@@ -55,6 +57,11 @@ static tc_status resolve(tc_allreduce_options *o, int ranks)
     if (o->window < 0)
         return tc_fail(TC_INVAL, "allreduce: a window of %d chunks: use 0 (the default) or more",
                        o->window);
+    if (o->wire != TC_WIRE_F32 && ctx->algorithm->plan == NULL)
+        return tc_fail(TC_INVAL,
+                       "allreduce: %s sends floats: use another algorithm for a "
+                       "narrow wire",
+                       ctx->algorithm->name);
     if (o->colors == 0)
         o->colors = DEFAULT_COLORS;
     if (o->colors > ranks)
@@ -66,9 +73,9 @@ static tc_status resolve(tc_allreduce_options *o, int ranks)
     if (o->chunk < 0)
         o->chunk = MAX_CHUNK;
     if (o->chunk == 0)
-        o->chunk = DEFAULT_CHUNK;
+        o->chunk = one_host ? CHUNK_ON_ONE_HOST : DEFAULT_CHUNK;
     if (o->window == 0)
-        o->window = DEFAULT_WINDOW;
+        o->window = one_host ? 1 : ctx->algorithm->has_trees && o->arity < star ? 2 : 4;
     return TC_OK;
 }
 
@@ -79,7 +86,7 @@ static tc_status build(tc_allreduce *ctx, const tc_allreduce_options *options, i
 
     ctx->options = *options;
     if (status == TC_OK)
-        status = resolve(&ctx->options, tc_comm_size(ctx->comm));
+        status = resolve(ctx, &ctx->options);
     if (status == TC_OK && n < 1)
         status = tc_fail(TC_INVAL, "allreduce: %d buckets: at least 1 is needed", n);
     for (int b = 0; status == TC_OK && b < n; b++)
@@ -105,10 +112,10 @@ static tc_status compare_plans(const tc_allreduce *ctx)
 {
     const tc_allreduce_options *o = &ctx->options;
     uint32_t hash = 2166136261u; /* FNV-1a over the numbers that shape the messages */
-    int64_t shape[5] = { o->colors, o->arity, o->chunk, o->window, ctx->n };
+    int64_t shape[6] = { o->colors, o->arity, o->chunk, o->window, ctx->n, (int64_t)o->wire };
 
-    for (int i = 0; i < 5 + ctx->n; i++) {
-        uint64_t x = (uint64_t)(i < 5 ? shape[i] : ctx->count[i - 5]);
+    for (int i = 0; i < 6 + ctx->n; i++) {
+        uint64_t x = (uint64_t)(i < 6 ? shape[i] : ctx->count[i - 6]);
         for (int byte = 0; byte < 8; byte++)
             hash = (hash ^ (uint32_t)(x >> 8 * byte & 0xff)) * 16777619u;
     }

@@ -21,12 +21,19 @@
 
 typedef struct tc_allreduce tc_allreduce;
 
+/* Sums are always taken in fp32.  On a narrow wire each partial sum is rounded when it travels, and
+ * the result takes the value that the wire can carry, on all ranks of more than one. */
+typedef enum { TC_WIRE_F32, TC_WIRE_BF16, TC_WIRE_F16 } tc_wire_type;
+
 typedef struct {
     const char *algorithm; /* see tc_allreduce_name() */
     int colors;            /* multicolor: k; 0: min(4, ranks), the default */
     int arity;             /* multicolor: d; 0: ranks - 1 (stars); < 0: the default, 4 */
-    int64_t chunk;         /* bytes of a message; 0: the default; < 0: as much as a step sends */
-    int window;            /* chunks in flight a flow; 0: the default, 4 */
+    int64_t chunk;         /* bytes of a message; 0: the default, 60 KiB between hosts (what TCP
+                            * takes at once), 512 KiB on one host; < 0: as much as a step sends */
+    int window;            /* chunks in flight a flow; 0: the default, 2, or 4 where a rank has one
+                            * flow to send; on one host 1 */
+    tc_wire_type wire;     /* what travels; not for mpi, which sends floats */
 } tc_allreduce_options;
 
 /**

@@ -7,13 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_TAGS (1 << 14) /* what the communicator grants; one for each bucket and color */
+#define MAX_TAGS    (1 << 14) /* what the communicator grants; one for each bucket and color */
+#define SLOT_FLOATS 32        /* slots begin on cache lines, on a narrow wire, too */
 
 /* --- Memory -------------------------------------------------------------------------- */
 
-static int64_t chunk_floats(const tc_allreduce *ctx)
+static int64_t chunk_floats(const tc_allreduce *ctx, const tc_engine *e)
 {
-    int64_t floats = ctx->options.chunk / (int64_t)sizeof(float);
+    int64_t floats = ctx->options.chunk / (int64_t)e->wire.bytes;
 
     return floats < 1 ? 1 : floats < INT_MAX ? floats : INT_MAX;
 }
@@ -24,11 +25,11 @@ static void plan_flow(tc_engine *e, tc_flow *f, int window, int64_t *slots)
     int64_t largest = 0, chunks = tc_flow_chunks(e, f, &largest);
 
     f->window = (int)(chunks < window ? chunks : window);
-    f->slot_floats = largest;
+    f->slot_floats = (largest + SLOT_FLOATS - 1) / SLOT_FLOATS * SLOT_FLOATS;
     f->first_slot = (int)(*slots < INT_MAX ? *slots : INT_MAX);
     *slots += f->window;
-    if (e->plan.flow[f->number].adds)
-        f->stage = tc_arena_take(&e->arena, f->window * largest, sizeof(float));
+    if (e->plan.flow[f->number].adds || e->wire.bytes < sizeof(float))
+        f->stage = tc_arena_take(&e->arena, f->window * f->slot_floats, e->wire.bytes);
 }
 
 static void plan_slots(tc_engine *e)
@@ -56,7 +57,7 @@ static tc_status take_memory(tc_engine *e, const tc_allreduce *ctx)
     for (int pass = 0; status == TC_OK && pass < 2; pass++) {
         slots = 0;
         for (int b = 0; b < e->n; b++)
-            e->bucket[b].chunk = chunk_floats(ctx);
+            e->bucket[b].chunk = chunk_floats(ctx, e);
         for (int64_t i = 0; i < flows; i++) {
             e->flow[i].bucket = (int)(i / e->plan.n_flows);
             e->flow[i].number = (int)(i % e->plan.n_flows);
@@ -86,8 +87,13 @@ static void write_choices(tc_allreduce *ctx, const tc_engine *e)
     if (ctx->algorithm->has_trees)
         used += (size_t)snprintf(ctx->choices + used, sizeof ctx->choices - used, " k=%d d=%d",
                                  o->colors, o->arity);
-    snprintf(ctx->choices + used, sizeof ctx->choices - used, " chunk=%lld window=%d memory=%lld",
-             (long long)o->chunk, o->window, (long long)e->arena.size);
+    used += (size_t)snprintf(ctx->choices + used, sizeof ctx->choices - used,
+                             " chunk=%lld window=%d", (long long)o->chunk, o->window);
+    if (o->wire != TC_WIRE_F32)
+        used += (size_t)snprintf(ctx->choices + used, sizeof ctx->choices - used, " wire=%s",
+                                 e->wire.name);
+    snprintf(ctx->choices + used, sizeof ctx->choices - used, " memory=%lld",
+             (long long)e->arena.size);
 }
 
 tc_status tc_engine_create(tc_allreduce *ctx)
@@ -99,11 +105,11 @@ tc_status tc_engine_create(tc_allreduce *ctx)
         return status;
     ctx->engine = e;
     e->comm = tc_comm_mpi(ctx->comm);
-    e->kernels = tc_sum_kernels_best();
+    e->wire = tc_wire_get(ctx->options.wire);
     e->n = ctx->n;
     e->count = ctx->count;
     ctx->algorithm->plan(ctx, &e->plan);
-    status = tc_plan_close(&e->plan, false);
+    status = tc_plan_close(&e->plan, e->wire.bytes < sizeof(float));
     if (status == TC_OK && (int64_t)e->n * e->plan.n_colors > MAX_TAGS)
         status = tc_fail(TC_INVAL,
                          "allreduce: %d buckets of %d colors are more than %d: use fewer colors "

@@ -14,7 +14,6 @@
  */
 #include "allreduce/allreduce_impl.h"
 #include "allreduce/plan.h"
-#include "allreduce/sum.h"
 #include "comm/comm_mpi.h"
 
 typedef struct {
@@ -33,6 +32,18 @@ typedef struct {
 } tc_flow;
 
 typedef struct {
+    const char *name;
+    size_t bytes; /* of a float on the wire */
+    MPI_Datatype type;
+    void (*narrow)(void *wire, const float *vector, int64_t n); /* NULL where nothing is lost */
+    void (*widen)(float *vector, const void *wire, int64_t n);  /* likewise */
+    void (*add)(float *vector, const void *wire, int64_t n);
+} tc_wire;
+
+/** wire.c: what floats become on their way. */
+tc_wire tc_wire_get(tc_wire_type type);
+
+typedef struct {
     float *dst;
     const float *src;
     int flows_left;
@@ -43,7 +54,7 @@ typedef struct {
 struct tc_engine {
     tc_plan plan;
     MPI_Comm comm;
-    const tc_sum_kernels *kernels;
+    tc_wire wire;
     const int64_t *count; /* (n) floats of each bucket */
     int n, n_slots;
     tc_bucket *bucket; /* (n) */

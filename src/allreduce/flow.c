@@ -12,10 +12,20 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Whether chunks of this step wait in the stage, between wire and vector. */
-static bool is_staged(const tc_step *s)
+static bool is_narrow(const tc_engine *e)
 {
-    return s->kind == TC_STEP_ADD;
+    return e->wire.bytes < sizeof(float);
+}
+
+/* Whether chunks of this step wait in the stage, between wire and vector. */
+static bool is_staged(const tc_engine *e, const tc_step *s)
+{
+    return s->kind == TC_STEP_ADD || (s->kind == TC_STEP_STORE && is_narrow(e));
+}
+
+static void *slot_of(const tc_engine *e, const tc_flow *f, int64_t chunk)
+{
+    return f->stage + chunk % f->window * f->slot_floats * (int64_t)e->wire.bytes;
 }
 
 static int step_number(const tc_engine *e, const tc_flow *f, int i)
@@ -123,7 +133,7 @@ static bool may_post(const tc_engine *e, const tc_flow *f)
     if (at_end(e, f, c) || c->chunks - f->take.chunks >= f->window)
         return false;
     const tc_step *s = step_at(e, f, c->step);
-    return is_staged(s) || needs_are_done(e, f, s, c->at + chunk_count(e, f, c));
+    return is_staged(e, s) || needs_are_done(e, f, s, c->at + chunk_count(e, f, c));
 }
 
 static tc_status post(tc_engine *e, tc_flow *f)
@@ -131,22 +141,27 @@ static tc_status post(tc_engine *e, tc_flow *f)
     const tc_step *s = step_at(e, f, f->post.step);
     const tc_bucket *b = &e->bucket[f->bucket];
     int64_t count = chunk_count(e, f, &f->post), at = f->post.at;
-    int place = (int)(f->post.chunks % f->window), slot = f->first_slot + place;
+    int slot = f->first_slot + (int)(f->post.chunks % f->window);
     int tag = f->bucket * e->plan.n_colors + s->color;
     MPI_Request *request = &e->request[e->n_requests];
+    void *stage = slot_of(e, f, f->post.chunks);
 
     e->busy[slot] = true;
     e->slot[e->n_requests++] = slot;
     advance(e, f, &f->post);
     if (s->kind == TC_STEP_SEND) {
-        const float *from = s->fresh ? b->src : b->dst;
-        TC_TRY_MPI(MPI_Isend(from + at, (int)count, MPI_FLOAT, s->peer, tag, e->comm, request));
+        const void *from = (s->fresh ? b->src : b->dst) + at;
+        if (is_narrow(e)) {
+            e->wire.narrow(stage, from, count);
+            from = stage;
+        }
+        if (s->round)
+            e->wire.widen(b->dst + at, stage, count);
+        TC_TRY_MPI(MPI_Isend(from, (int)count, e->wire.type, s->peer, tag, e->comm, request));
         return TC_OK;
     }
-    float *to = b->dst + at;
-    if (is_staged(s))
-        to = (float *)(void *)f->stage + place * f->slot_floats;
-    TC_TRY_MPI(MPI_Irecv(to, (int)count, MPI_FLOAT, s->peer, tag, e->comm, request));
+    TC_TRY_MPI(MPI_Irecv(is_staged(e, s) ? stage : b->dst + at, (int)count, e->wire.type, s->peer,
+                         tag, e->comm, request));
     return TC_OK;
 }
 
@@ -198,7 +213,7 @@ static tc_status pass_all(tc_engine *e, tc_flow *f)
     tc_status status = TC_OK;
 
     while (status == TC_OK && f->take.chunks < f->arrive.chunks &&
-           !is_staged(step_at(e, f, f->take.step)))
+           !is_staged(e, step_at(e, f, f->take.step)))
         status = pass(e, f);
     tc_engine_queue(e, f); /* what is staged is taken between two looks at the network */
     return status == TC_OK ? tc_flow_post(e, f) : status;
@@ -220,12 +235,19 @@ tc_status tc_flow_take(tc_engine *e, tc_flow *f)
     const tc_step *s = step_at(e, f, f->take.step);
     const tc_bucket *b = &e->bucket[f->bucket];
     int64_t count = chunk_count(e, f, &f->take), at = f->take.at;
-    const float *slot =
-        (const float *)(const void *)f->stage + f->take.chunks % f->window * f->slot_floats;
+    void *stage = slot_of(e, f, f->take.chunks);
 
-    if (s->fresh && b->src != b->dst)
-        memcpy(b->dst + at, b->src + at, (size_t)count * sizeof *slot);
-    e->kernels->sum_f32(b->dst + at, slot, count);
+    if (s->kind == TC_STEP_STORE) {
+        e->wire.widen(b->dst + at, stage, count);
+    } else {
+        if (s->fresh && b->src != b->dst)
+            memcpy(b->dst + at, b->src + at, (size_t)count * sizeof *b->dst);
+        e->wire.add(b->dst + at, stage, count);
+        if (s->round) {
+            e->wire.narrow(stage, b->dst + at, count);
+            e->wire.widen(b->dst + at, stage, count);
+        }
+    }
     tc_status status = pass(e, f);
     return status == TC_OK ? pass_all(e, f) : status;
 }

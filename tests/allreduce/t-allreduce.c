@@ -2,6 +2,7 @@
 #include <config.h>
 
 #include "allreduce/allreduce.h"
+#include "allreduce/sum.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -24,26 +25,31 @@ typedef struct {
     tc_allreduce_options options;
 } test_case;
 
+#define OPTIONS(a, k, d, c, w)                                                     \
+    {                                                                              \
+        .algorithm = (a), .colors = (k), .arity = (d), .chunk = (c), .window = (w) \
+    }
+
 static const test_case cases[] = {
-    { ALL_RANKS, { "mpi", 0, 0, 0, 0 } },
-    { ALL_RANKS, { "multicolor", 0, -1, 0, 0 } },          /* the defaults */
-    { ALL_RANKS, { "multicolor", INT_MAX, 0, 16384, 2 } }, /* stars */
-    { ALL_RANKS, { "multicolor", 4, 2, 4096, 3 } },
-    { ALL_RANKS, { "ring", 0, 0, 0, 0 } },
-    { ALL_RANKS, { "rabenseifner", 0, 0, 8192, 0 } },
-    { ALL_RANKS, { "doubling", 0, 0, 0, 0 } },
-    { 4, { "ring", 0, 0, -1, 1 } },         /* plain */
-    { 5, { "ring", 0, 0, 4096, 3 } },       /* segmented */
-    { 5, { "rabenseifner", 0, 0, -1, 1 } }, /* plain */
-    { 5, { "doubling", 0, 0, 1024, 2 } },
-    { 4, { "multicolor", 1, 1, 10000, 4 } }, /* one chain */
-    { 4, { "multicolor", 3, 2, 4096, 1 } },
-    { 4, { "multicolor", 2, 0, 100000000, 4 } },        /* a chunk larger than any bucket */
-    { 4, { "multicolor", INT_MAX, 3, 2044, 1000000 } }, /* a window larger than any lane */
-    { 3, { "multicolor", 2, 2, 1020, 7 } },
-    { 0, { "multicolor", 1, 4, 512, 2 } },
-    { 0, { "multicolor", INT_MAX, 1, 8192, 5 } },
-    { 0, { "multicolor", 5, 3, 65536, 2 } },
+    { ALL_RANKS, OPTIONS("mpi", 0, 0, 0, 0) },
+    { ALL_RANKS, OPTIONS("multicolor", 0, -1, 0, 0) },          /* the defaults */
+    { ALL_RANKS, OPTIONS("multicolor", INT_MAX, 0, 16384, 2) }, /* stars */
+    { ALL_RANKS, OPTIONS("multicolor", 4, 2, 4096, 3) },
+    { ALL_RANKS, OPTIONS("ring", 0, 0, 0, 0) },
+    { ALL_RANKS, OPTIONS("rabenseifner", 0, 0, 8192, 0) },
+    { ALL_RANKS, OPTIONS("doubling", 0, 0, 0, 0) },
+    { 4, OPTIONS("ring", 0, 0, -1, 1) },         /* plain */
+    { 5, OPTIONS("ring", 0, 0, 4096, 3) },       /* segmented */
+    { 5, OPTIONS("rabenseifner", 0, 0, -1, 1) }, /* plain */
+    { 5, OPTIONS("doubling", 0, 0, 1024, 2) },
+    { 4, OPTIONS("multicolor", 1, 1, 10000, 4) }, /* one chain */
+    { 4, OPTIONS("multicolor", 3, 2, 4096, 1) },
+    { 4, OPTIONS("multicolor", 2, 0, 100000000, 4) },        /* a chunk larger than any bucket */
+    { 4, OPTIONS("multicolor", INT_MAX, 3, 2044, 1000000) }, /* a window larger than any lane */
+    { 3, OPTIONS("multicolor", 2, 2, 1020, 7) },
+    { 0, OPTIONS("multicolor", 1, 4, 512, 2) },
+    { 0, OPTIONS("multicolor", INT_MAX, 1, 8192, 5) },
+    { 0, OPTIONS("multicolor", 5, 3, 65536, 2) },
 };
 
 static int rank, size;
@@ -213,36 +219,50 @@ static void test_same_bits(tc_comm *comm, const test_case *c)
     tc_allreduce_destroy(ctx);
 }
 
+/* What the wire makes of a float. */
+static float carried(tc_wire_type wire, float x)
+{
+    const tc_sum_kernels *kernels = tc_sum_kernels_best();
+    uint16_t narrow;
+
+    if (wire == TC_WIRE_F32)
+        return x;
+    (wire == TC_WIRE_BF16 ? kernels->to_bf16 : kernels->to_f16)(&narrow, &x, 1);
+    (wire == TC_WIRE_BF16 ? kernels->from_bf16 : kernels->from_f16)(&x, &narrow, 1);
+    return x;
+}
+
 /* The documented order: own value, then child 0 with all below it, then child 1, … */
-static float tree_sum(int place, int shift, int arity, int b, int64_t i)
+static float tree_sum(const tc_allreduce_options *o, int place, int shift, int b, int64_t i)
 {
     float sum = uneven((place + shift) % size, b, i);
 
-    for (int j = 1; j <= arity && place * arity + j < size; j++)
-        sum += tree_sum(place * arity + j, shift, arity, b, i);
+    for (int j = 1; j <= o->arity && place * o->arity + j < size; j++)
+        sum += carried(o->wire, tree_sum(o, place * o->arity + j, shift, b, i));
     return sum;
 }
 
-static float ring_sum(int part, int b, int64_t i)
+static float ring_sum(const tc_allreduce_options *o, int part, int b, int64_t i)
 {
     float sum = uneven(part, b, i);
 
     for (int step = 1; step < size; step++)
-        sum += uneven((part + step) % size, b, i);
+        sum = carried(o->wire, sum) + uneven((part + step) % size, b, i);
     return sum;
 }
 
 /* Players from, …, from + n - 1; n is a power of two. */
-static float tournament_sum(int from, int n, int b, int64_t i)
+static float tournament_sum(const tc_allreduce_options *o, int from, int n, int b, int64_t i)
 {
     int power = 1, extra;
 
     if (n > 1)
-        return tournament_sum(from, n / 2, b, i) + tournament_sum(from + n / 2, n / 2, b, i);
+        return carried(o->wire, tournament_sum(o, from, n / 2, b, i)) +
+               carried(o->wire, tournament_sum(o, from + n / 2, n / 2, b, i));
     while (2 * power <= size)
         power *= 2;
     extra = size - power;
-    return from < extra ? uneven(2 * from, b, i) + uneven(2 * from + 1, b, i)
+    return from < extra ? uneven(2 * from, b, i) + carried(o->wire, uneven(2 * from + 1, b, i))
                         : uneven(from + extra, b, i);
 }
 
@@ -252,12 +272,12 @@ static float documented(const tc_allreduce_options *o, int t, int k, int b, int6
     int power = 1;
 
     if (strcmp(o->algorithm, "multicolor") == 0)
-        return tree_sum(0, t * size / k, o->arity, b, i);
+        return tree_sum(o, 0, t * size / k, b, i);
     if (strcmp(o->algorithm, "ring") == 0)
-        return ring_sum(t, b, i);
+        return ring_sum(o, t, b, i);
     while (2 * power <= size)
         power *= 2;
-    return tournament_sum(0, power, b, i);
+    return tournament_sum(o, 0, power, b, i);
 }
 
 /* The order of the sums, which the result's last bits reveal. */
@@ -277,6 +297,8 @@ static void test_order(tc_comm *comm, tc_allreduce_options options)
     for (int t = 0, i = 0; t < k; t++)
         for (int end = i + COUNT / k + (t < COUNT % k); i < end; i++) {
             float want = documented(&options, t, k, BUCKET, i);
+            if (size > 1)
+                want = carried(options.wire, want);
             differ += memcmp(&want, &x[i], sizeof want) != 0;
         }
     tap_ok_all(status == TC_OK && differ == 0, "%s adds in the documented order",
@@ -340,7 +362,7 @@ static void test_refused(tc_comm *comm, const char *what, tc_allreduce_options o
 
 static void test_wrong_use(tc_comm *comm)
 {
-    tc_allreduce_options good = { "multicolor", 0, -1, 0, 0 }, bad = good;
+    tc_allreduce_options good = OPTIONS("multicolor", 0, -1, 0, 0), bad = good;
     int64_t same[1] = { 5 }, mine[1] = { 5 + (rank == size - 1) };
     tc_allreduce *ctx = NULL;
     tc_status status;
@@ -389,7 +411,7 @@ static void test_wrong_use(tc_comm *comm)
 static void test_many_buckets(tc_comm *comm)
 {
     enum { MANY = 1 << 14 };
-    tc_allreduce_options options = { "multicolor", 2, -1, 0, 0 };
+    tc_allreduce_options options = OPTIONS("multicolor", 2, -1, 0, 0);
     int64_t *many = calloc(MANY, sizeof *many);
     tc_allreduce *ctx = NULL;
 
@@ -398,6 +420,50 @@ static void test_many_buckets(tc_comm *comm)
                "more buckets times colors than tags are refused");
     tc_allreduce_destroy(ctx);
     free(many);
+}
+
+/* Few bits, so that a narrow wire loses none. */
+static float small(int r, int b, int64_t i)
+{
+    return (float)((i * 5 + r * 3 + b) % 29 - 14);
+}
+
+static void test_wire(tc_comm *comm, tc_wire_type wire)
+{
+    static const char *const in_order[] = { "multicolor", "ring", "doubling" };
+    tc_allreduce *ctx = NULL;
+
+    for (int a = 0; a < 3; a++)
+        test_order(comm, (tc_allreduce_options){ .algorithm = in_order[a],
+                                                 .colors = a == 0 ? 3 : 0,
+                                                 .arity = 2,
+                                                 .chunk = 100,
+                                                 .window = 2,
+                                                 .wire = wire });
+    for (int a = 0; tc_allreduce_name(a) != NULL; a++) {
+        tc_allreduce_options options = {
+            .algorithm = tc_allreduce_name(a), .colors = INT_MAX, .chunk = 4096, .wire = wire
+        };
+        tc_status status = tc_allreduce_create(comm, &options, N_BUCKETS, counts, &ctx);
+        if (strcmp(options.algorithm, "mpi") == 0) {
+            tap_ok_all(status == TC_INVAL, "mpi sends floats");
+            continue;
+        }
+        int wrong = 0;
+        fill(small);
+        bool good = status == TC_OK && sum_all(ctx, (pace){ .mode = TC_BLOCK });
+        for (int b = 0; b < N_BUCKETS; b++)
+            for (int64_t i = 0; i < counts[b]; i++) {
+                float want = 0.0f;
+                for (int r = 0; r < size; r++)
+                    want += small(r, b, i);
+                wrong += bucket[b][i] != want;
+            }
+        tap_ok_all(good && wrong == 0, "%s: exact where nothing is lost",
+                   tc_allreduce_choices(ctx));
+        tc_allreduce_destroy(ctx);
+        test_same_bits(comm, &(test_case){ 0, options });
+    }
 }
 
 /* Even and odd ranks at the same time, each group with its own sums. */
@@ -410,7 +476,7 @@ static void test_groups(tc_comm *world)
     rank = tc_comm_rank(comm);
     size = tc_comm_size(comm);
     for (int a = 0; tc_allreduce_name(a) != NULL; a++) {
-        tc_allreduce_options options = { tc_allreduce_name(a), 3, 2, 4096, 2 };
+        tc_allreduce_options options = OPTIONS(tc_allreduce_name(a), 3, 2, 4096, 2);
         tc_allreduce *ctx = NULL;
         bool good = tc_allreduce_create(comm, &options, N_BUCKETS, counts, &ctx) == TC_OK;
         fill(whole);
@@ -445,13 +511,15 @@ int main(int argc, char **argv)
         if (LONG || (i < 7 && (size <= 4 || i == 1)))
             test_same_bits(comm, &cases[i]);
     }
-    test_order(comm, (tc_allreduce_options){ "multicolor", 4, 2, 256, 2 });
-    test_order(comm, (tc_allreduce_options){ "multicolor", 3, 4, 256, 2 });
-    test_order(comm, (tc_allreduce_options){ "multicolor", 1, 1, 256, 2 });
-    test_order(comm, (tc_allreduce_options){ "ring", 0, 0, 256, 2 });
-    test_order(comm, (tc_allreduce_options){ "rabenseifner", 0, 0, 256, 2 });
-    test_order(comm, (tc_allreduce_options){ "doubling", 0, 0, 256, 2 });
+    test_order(comm, (tc_allreduce_options)OPTIONS("multicolor", 4, 2, 256, 2));
+    test_order(comm, (tc_allreduce_options)OPTIONS("multicolor", 3, 4, 256, 2));
+    test_order(comm, (tc_allreduce_options)OPTIONS("multicolor", 1, 1, 256, 2));
+    test_order(comm, (tc_allreduce_options)OPTIONS("ring", 0, 0, 256, 2));
+    test_order(comm, (tc_allreduce_options)OPTIONS("rabenseifner", 0, 0, 256, 2));
+    test_order(comm, (tc_allreduce_options)OPTIONS("doubling", 0, 0, 256, 2));
     test_groups(comm);
+    for (tc_wire_type wire = TC_WIRE_BF16; wire <= TC_WIRE_F16; wire++)
+        test_wire(comm, wire);
     test_extra(comm, "multicolor");
     test_extra(comm, "mpi");
     test_wrong_use(comm);
