@@ -16,7 +16,7 @@ tc_status tc_loader_worker_create(const tc_loader_options *options, tc_loader_wo
     tc_status status = tc_decoder_create(0, &worker->decoder);
     if (status == TC_OK)
         status = tc_resizer_create(&worker->resizer);
-    if (status == TC_OK)
+    if (status == TC_OK && options->store != NULL)
         status = tc_buffer_reserve(&worker->scratch, (size_t)tc_store_max_bytes(options->store));
     if (status == TC_OK)
         status = tc_size_mul(size, (size_t)size * 3, 0, &bytes);

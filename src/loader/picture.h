@@ -16,6 +16,7 @@ typedef struct {
     tc_raster square;  /* (size,size,3): a picture before it is shifted (TC_AUGMENT_PAD) */
 } tc_loader_worker;
 
+/** Take what a thread needs; @p options' store may be NULL where nothing is borrowed from it. */
 tc_status tc_loader_worker_create(const tc_loader_options *options, tc_loader_worker *worker);
 void tc_loader_worker_destroy(tc_loader_worker *worker); /* accepts a half-built worker */
 
