@@ -19,7 +19,7 @@ bench_bench_sum_SOURCES = bench/bench-sum.c
 bench_bench_sum_LDADD = libtricolor.la
 
 # bench/netns and what it needs.
-EXTRA_DIST += bench/netns bench/lib/namespaces.bash bench/lib/agent bench/lib/janitor \
+EXTRA_DIST += bench/pack-many bench/netns bench/lib/namespaces.bash bench/lib/agent bench/lib/janitor \
 	bench/lib/doze.c
 noinst_DATA += bench/doze.so
 CLEANFILES += bench/doze.so

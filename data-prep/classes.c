@@ -21,6 +21,7 @@ typedef struct {
 
 struct tc_classes {
     const tc_dataset *fixed;
+    bool numeric;
     tc_buffer list; /* of met_class */
     int64_t count;
     int32_t *table; /* open addressing: class + 1, 0 empty */
@@ -29,7 +30,7 @@ struct tc_classes {
     name_set names;
 };
 
-tc_status tc_classes_create(const tc_dataset *fixed, tc_classes **classes_p)
+tc_status tc_classes_create(const tc_dataset *fixed, bool numeric, tc_classes **classes_p)
 {
     tc_classes *classes = NULL;
 
@@ -37,6 +38,7 @@ tc_status tc_classes_create(const tc_dataset *fixed, tc_classes **classes_p)
     if (status != TC_OK)
         return status;
     classes->fixed = fixed;
+    classes->numeric = numeric;
     classes->table_size = 1024;
     classes->names.size = 1 << 16;
     status = tc_alloc(classes->table_size, sizeof *classes->table, "classes", &classes->table);
@@ -95,11 +97,10 @@ static tc_status grow_table(tc_classes *classes)
     return TC_OK;
 }
 
-/* UTF-8 without overlong forms and surrogates, and without control characters: class names stand
- * in JSON, in tables and in messages. */
-static bool is_text(const char *name)
+/* Without overlong forms and surrogates. */
+bool tc_is_text(const char *text)
 {
-    const unsigned char *p = (const unsigned char *)name;
+    const unsigned char *p = (const unsigned char *)text;
 
     while (*p != '\0') {
         int more = *p < 0x80   ? 0
@@ -120,6 +121,13 @@ static bool is_text(const char *name)
     return true;
 }
 
+bool tc_is_number(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length > 0 && length <= 18 && strspn(name, "0123456789") == length;
+}
+
 static bool in_map(const tc_dataset *map, const char *name)
 {
     for (int64_t c = 0; c < map->n_classes; c++)
@@ -130,8 +138,11 @@ static bool in_map(const tc_dataset *map, const char *name)
 
 static tc_status add(tc_classes *classes, const met_class *fresh)
 {
-    if (!is_text(fresh->name))
+    if (!tc_is_text(fresh->name))
         return tc_fail(TC_FORMAT, "class folder \"%s\": its name is not UTF-8 text; rename it",
+                       fresh->name);
+    if (classes->fixed == NULL && classes->numeric && !tc_is_number(fresh->name))
+        return tc_fail(TC_FORMAT, "class folder %s: not a whole number, as --numeric wants them",
                        fresh->name);
     if (classes->fixed != NULL && !in_map(classes->fixed, fresh->name))
         return tc_fail(TC_FORMAT,
@@ -218,6 +229,15 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const tc_class *)a)->name, ((const tc_class *)b)->name);
 }
 
+/* By value, as tc_is_number() has them; "7" before "07". */
+static int by_value(const void *a, const void *b)
+{
+    long long x = strtoll(((const tc_class *)a)->name, NULL, 10);
+    long long y = strtoll(((const tc_class *)b)->name, NULL, 10);
+
+    return x != y ? (x > y) - (x < y) : -by_name(a, b);
+}
+
 /* All classes met, sorted, or those of the fixed map. */
 static tc_status list_classes(const tc_classes *classes, tc_class **list_p, int64_t *n_p)
 {
@@ -232,7 +252,7 @@ static tc_status list_classes(const tc_classes *classes, tc_class **list_p, int6
     } else {
         for (int64_t c = 0; c < n; c++)
             memcpy(list[c].name, at(classes, c)->name, sizeof list[c].name);
-        qsort(list, (size_t)n, sizeof *list, by_name);
+        qsort(list, (size_t)n, sizeof *list, classes->numeric ? by_value : by_name);
     }
     for (int64_t c = 0; c < n; c++)
         list[c].count = 0;

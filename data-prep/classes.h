@@ -5,7 +5,8 @@
  * The classes met while packing, and the names of all records.
  *
  * Classes get provisional numbers as they come; when all are known, tc_classes_order() gives the
- * final ones: bytewise order of the names, or that of a given class map.  Used by: create.
+ * final ones: bytewise or numeric order of the names, or that of a given class map.  Used by:
+ * create.
  */
 #include "base/status.h"
 #include "shard/dataset.h"
@@ -13,8 +14,11 @@
 
 typedef struct tc_classes tc_classes;
 
-/** @param fixed  Class map that must be kept (of the train set); NULL: a free one. */
-tc_status tc_classes_create(const tc_dataset *fixed, tc_classes **classes_p);
+/**
+ * @param fixed    Class map that must be kept (of the train set); NULL: a free one.
+ * @param numeric  Of a free one: the names are whole numbers, and their values give the order.
+ */
+tc_status tc_classes_create(const tc_dataset *fixed, bool numeric, tc_classes **classes_p);
 void tc_classes_destroy(tc_classes *classes); /* NULL accepted */
 
 /**
@@ -39,9 +43,16 @@ void tc_classes_keep(tc_classes *classes, int32_t c);
  *
  * @param[out] map_p  Provisional to final number, of *met_p entries; the classes' own.
  * @param[out] list_p The classes in order; the caller's, tc_free().
- * @retval TC_FORMAT  no class at all; a class folder without a (sound) picture, by name.
+ * @retval TC_FORMAT  no class at all; a class folder without a (sound) picture, by name; one that
+ *                    is no number where that is wanted.
  */
 tc_status tc_classes_order(tc_classes *classes, const int32_t **map_p, int64_t *met_p,
                            tc_class **list_p, int64_t *n_p);
+
+/** UTF-8 without control characters: names and words stand in JSON, in tables and in messages. */
+bool tc_is_text(const char *text);
+
+/** A whole number of at most 18 digits. */
+bool tc_is_number(const char *name);
 
 #endif

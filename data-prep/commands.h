@@ -15,7 +15,11 @@ typedef struct {
     const char *out;          /* DIR */
     const char *split;        /* "train" or "val" */
     const char *prefix;       /* NULL: found, see source.h */
-    const char *classes_from; /* folder of a packed split; NULL: see create.c */
+    const char *classes_from; /* folder of a packed split; NULL: see classmap.h */
+    const char *devkit;       /* of ILSVRC2012; or NULL */
+    const char *labels;       /* list of pictures and their classes, or NULL */
+    const char *words;        /* list of classes and what they show, or NULL */
+    bool numeric;             /* class folders are numbers, and their values give the order */
     uint32_t shards;
     uint64_t seed;
     int threads;

@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include "data-prep/classes.h"
+#include "data-prep/classmap.h"
 #include "data-prep/commands.h"
 #include "data-prep/folder.h"
 #include "data-prep/list.h"
@@ -25,15 +26,17 @@
 typedef struct {
     const tc_create_options *options;
     tc_dataset *dataset; /* as it will be written */
-    tc_dataset *fixed;   /* whose class map is kept; NULL: a free one */
-    int lock;            /* on the folder; -1: none */
+    tc_classmap map;
+    int lock; /* on the folder; -1: none */
     tc_classes *classes;
     tc_shard_writer **writers;
     tc_pipeline *pipeline;
     tc_list *list;
     const char *source;
+    tc_buffer name; /* of a record whose class does not stand in its picture's name */
     uint64_t records;
-    uint64_t direct; /* pictures that lie in their class folder itself, not deeper */
+    uint64_t pictures; /* met */
+    uint64_t direct;   /* of these, in their class folder itself, not deeper */
     double started;
 } creation;
 
@@ -90,30 +93,59 @@ static tc_status in_source(const creation *c, tc_status status)
     return status == TC_OK ? status : tc_fail(status, "%s: %s", c->source, tc_error_detail());
 }
 
+/* Leave something out in its turn: the list does not depend on the threads. */
+static tc_status leave_out(creation *c, const tc_source_item *item, const char *why)
+{
+    tc_status status = tc_pipeline_drain(c->pipeline);
+
+    return status == TC_OK ? reject(c, item->member, TC_FAULT_FOREIGN, why) : status;
+}
+
+/* The record's name, "class/picture.jpg": as it comes, or made with the help of the labels. */
+static tc_status name_record(creation *c, const tc_source_item *item, const char **name_p)
+{
+    const char *class = NULL, *slash = strrchr(item->name, '/');
+
+    *name_p = c->map.flat ? NULL : item->name;
+    if (!c->map.flat || (class = tc_labels_find(c->map.labels, item->name)) == NULL)
+        return TC_OK;
+    const char *last = slash == NULL ? item->name : slash + 1;
+    c->name.bytes = 0;
+    tc_status status = tc_buffer_append(&c->name, class, strlen(class));
+    if (status == TC_OK)
+        status = tc_buffer_append(&c->name, "/", 1);
+    if (status == TC_OK)
+        status = tc_buffer_append(&c->name, last, strlen(last) + 1);
+    *name_p = (const char *)c->name.data;
+    return status;
+}
+
 /* Take one item of the source. */
 static tc_status take(creation *c, const tc_source_item *item)
 {
     int64_t hold = c->options->hold_out;
+    const char *name = NULL;
     int32_t label = 0;
 
-    /* First what came before it, so that the list does not depend on the threads. */
-    tc_status status = item->kind == TC_ITEM_FOREIGN ? tc_pipeline_drain(c->pipeline) : TC_OK;
-    if (status == TC_OK && item->kind == TC_ITEM_FOREIGN)
-        return reject(c, item->member, TC_FAULT_FOREIGN, item->why);
-    if (status != TC_OK)
-        return status;
-    status = tc_classes_find(c->classes, item->name, strcspn(item->name, "/"), &label);
+    if (item->kind == TC_ITEM_FOREIGN)
+        return leave_out(c, item, item->why);
+    tc_status status = name_record(c, item, &name);
+    if (status == TC_OK && name == NULL)
+        return leave_out(c, item, "no class is given for it");
+    if (status == TC_OK)
+        status = tc_classes_find(c->classes, name, strcspn(name, "/"), &label);
     if (status != TC_OK || item->kind == TC_ITEM_CLASS)
         return in_source(c, status);
     uint64_t before = tc_classes_meet(c->classes, label);
-    c->direct += strchr(strchr(item->name, '/') + 1, '/') == NULL;
+    c->pictures++;
+    c->direct += strchr(strchr(name, '/') + 1, '/') == NULL;
     bool held = hold > 0 && (before + 1) % (uint64_t)hold == 0;
     if (hold > 0 && held != (strcmp(c->options->split, "val") == 0))
         return TC_OK;
-    status = tc_classes_take_name(c->classes, label, item->name);
+    status = tc_classes_take_name(c->classes, label, name);
     if (status != TC_OK)
         return in_source(c, status);
-    return tc_pipeline_put(c->pipeline, item->name, item->member, label, item->file, item->data);
+    return tc_pipeline_put(c->pipeline, name, item->member, label, item->file, item->data);
 }
 
 /* One source through the pipeline. */
@@ -121,7 +153,9 @@ static tc_status feed(creation *c, const char *path)
 {
     /* What is held out for val comes from the training pictures. */
     const char *split = c->options->hold_out > 0 ? "train" : c->options->split;
-    tc_source_options options = { .source = path, .prefix = c->options->prefix, .split = split };
+    tc_source_options options = {
+        .source = path, .prefix = c->options->prefix, .split = split, .flat = c->map.flat
+    };
     tc_source *source = NULL;
     bool end = false;
 
@@ -138,36 +172,6 @@ static tc_status feed(creation *c, const char *path)
         status = tc_pipeline_drain(c->pipeline);
     tc_source_close(source);
     return status;
-}
-
-/* Read the class map that has to be kept: --classes-from, or that of DIR/train for val. */
-static tc_status read_fixed(creation *c)
-{
-    const tc_create_options *o = c->options;
-    char dir[PATH_MAX], mark[PATH_MAX + 32];
-    const char *split = "train";
-
-    if (o->classes_from == NULL) {
-        snprintf(mark, sizeof mark, "%s/train/dataset.json", o->out);
-        if (strcmp(o->split, "train") == 0 || access(mark, F_OK) != 0)
-            return TC_OK;
-        return tc_dataset_read(o->out, "train", &c->fixed);
-    }
-    int length = snprintf(dir, sizeof dir, "%s", o->classes_from);
-    if (length >= (int)sizeof dir)
-        return tc_fail(TC_INVAL, "%.100s…: the path is too long", o->classes_from);
-    while (length > 1 && dir[length - 1] == '/')
-        dir[--length] = '\0';
-    char *slash = strrchr(dir, '/');
-    const char *last = slash == NULL ? dir : slash + 1;
-    if (strcmp(last, "train") == 0 || strcmp(last, "val") == 0) {
-        split = strcmp(last, "val") == 0 ? "val" : "train";
-        if (slash == NULL)
-            snprintf(dir, sizeof dir, ".");
-        else
-            *slash = '\0';
-    }
-    return tc_dataset_read(dir, split, &c->fixed);
 }
 
 /* Make DIR/split ready, without touching a finished set that is there. */
@@ -195,7 +199,7 @@ static tc_status prepare(creation *c)
     if (!o->force && access(path, F_OK) == 0)
         return tc_fail(TC_IO, "%s: there is a finished set already; replace it with --force",
                        d->path);
-    tc_status status = read_fixed(c);
+    tc_status status = tc_classmap_read(o, &c->map);
     if (status == TC_OK)
         status = tc_make_folders(d->path);
     if (status == TC_OK)
@@ -221,33 +225,6 @@ static tc_status open_writers(creation *c)
     return status;
 }
 
-/* The other split, where it is packed, must have the same classes. */
-static tc_status compare_other(const creation *c)
-{
-    const char *other = strcmp(c->options->split, "train") == 0 ? "val" : "train";
-    char mark[PATH_MAX + 32];
-    tc_dataset *set = NULL;
-
-    snprintf(mark, sizeof mark, "%s/%s/dataset.json", c->options->out, other);
-    if (access(mark, F_OK) != 0)
-        return TC_OK;
-    tc_status status = tc_dataset_read(c->options->out, other, &set);
-    bool same = status == TC_OK && set->class_hash == c->dataset->class_hash;
-    if (!same && c->options->force && strcmp(other, "val") == 0) {
-        tc_log(TC_LOG_WARN, "pack", "%s/val has other classes than these: pack it again",
-               c->options->out);
-        status = TC_OK;
-    } else if (status == TC_OK && !same) {
-        status = tc_fail(TC_FORMAT,
-                         "%s/%s has other classes (%lld) than these (%lld); pack both splits from "
-                         "the same class folders, train first",
-                         c->options->out, other, (long long)set->n_classes,
-                         (long long)c->dataset->n_classes);
-    }
-    tc_dataset_free(set);
-    return status;
-}
-
 /* Everything is in: fix the labels, finish the shards, write the mark. */
 static tc_status finish(creation *c)
 {
@@ -268,7 +245,9 @@ static tc_status finish(creation *c)
                        "%s: all pictures lie in folders of one folder, %s; if those are the "
                        "classes, say --prefix %s",
                        c->source, d->classes[0].name, d->classes[0].name);
-    status = compare_other(c);
+    status = tc_classmap_words(&c->map, d);
+    if (status == TC_OK)
+        status = tc_classmap_check(c->options, &c->map, d, met, c->pictures);
     for (uint32_t s = 0; status == TC_OK && s < d->n_shards; s++)
         status = tc_shard_relabel(c->writers[s], map, met);
     if (status == TC_OK) /* the moment from which an old set is gone */
@@ -281,6 +260,12 @@ static tc_status finish(creation *c)
         status = tc_dataset_scan(d);
     for (int64_t i = 0; status == TC_OK && i < d->n_classes; i++)
         empty += d->classes[i].count == 0;
+    uint64_t named = c->map.flat ? tc_labels_count(c->map.labels) : 0;
+    if (named > c->pictures)
+        tc_log(TC_LOG_WARN, "pack",
+               "%" PRIu64 " of the %" PRIu64 " pictures that %s names are not "
+               "there",
+               named - c->pictures, named, tc_labels_map(c->map.labels)->path);
     if (empty > 0)
         tc_log(TC_LOG_WARN, "pack", "%" PRId64 " of the %" PRId64 " classes have no picture in %s",
                empty, d->n_classes, d->path);
@@ -309,7 +294,8 @@ static void end(creation *c)
         tc_shard_abandon(c->writers[s]);
     tc_free(c->writers);
     tc_classes_destroy(c->classes);
-    tc_dataset_free(c->fixed);
+    tc_classmap_free(&c->map);
+    tc_buffer_free(&c->name);
     tc_list_destroy(c->list);
     tc_dataset_free(c->dataset);
     if (c->lock >= 0)
@@ -329,7 +315,7 @@ tc_status tc_pack_create(const tc_create_options *options)
     if (status == TC_OK)
         status = tc_list_create(c.dataset->path, &c.list);
     if (status == TC_OK)
-        status = tc_classes_create(c.fixed, &c.classes);
+        status = tc_classes_create(tc_classmap_fixed(&c.map), options->numeric, &c.classes);
     if (status == TC_OK)
         status = open_writers(&c);
     if (status == TC_OK)

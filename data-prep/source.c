@@ -28,18 +28,36 @@ struct tc_source {
     tc_buffer data;
 };
 
+/* Where Kaggle's pictures are in a folder: known before 600,000 other files are looked at. */
+static const char *find_kaggle(const tc_source_options *options, char prefix[64])
+{
+    static const char *const above[] = { "ILSVRC/Data/CLS-LOC", "Data/CLS-LOC", "CLS-LOC" };
+    char path[4096];
+
+    for (size_t i = 0; i < sizeof above / sizeof *above; i++) {
+        snprintf(prefix, 64, "%s/%s", above[i], options->split);
+        if (snprintf(path, sizeof path, "%s/%s", options->source, prefix) < (int)sizeof path &&
+            access(path, F_OK) == 0)
+            return prefix;
+    }
+    return NULL;
+}
+
 tc_status tc_source_open(const tc_source_options *options, tc_source **source_p)
 {
     tc_source *source = NULL;
+    char kaggle[64];
 
+    const char *prefix = options->prefix;
+    if (prefix == NULL)
+        prefix = find_kaggle(options, kaggle);
     tc_status status = tc_alloc(1, sizeof *source, "source", &source);
     if (status != TC_OK)
         return status;
     source->options = *options;
     source->used = -1;
     status = tc_walk_open(options->source, &source->walk);
-    if (status == TC_OK && options->prefix != NULL) {
-        const char *prefix = options->prefix;
+    if (status == TC_OK && prefix != NULL) {
         while (prefix[0] == '/' || (prefix[0] == '.' && (prefix[1] == '/' || prefix[1] == '\0')))
             prefix++; /* members are named without "./", too */
         int length = (int)strlen(prefix);
@@ -96,25 +114,34 @@ static int parts(const char *name)
     return count;
 }
 
+/* The part of a picture's name that is a split's folder, or NULL. */
+static const char *find_split(const char *name, bool flat, bool *kaggle_p)
+{
+    const char *kaggle = strstr(name, "Data/CLS-LOC/");
+    int deep = flat ? 2 : 3; /* parts of train/class/picture, or train/picture */
+
+    *kaggle_p = kaggle != NULL && is_split(kaggle + 13);
+    if (*kaggle_p)
+        return kaggle + 13;
+    if (parts(name) >= deep && is_split(name))
+        return name;
+    if (parts(name) >= deep + 1 && is_split(name + part(name) + 1))
+        return name + part(name) + 1;
+    return NULL;
+}
+
 /* Choose the prefixes by the first picture; NULL: there was none. */
 static tc_status decide(tc_source *source, const char *name)
 {
-    bool train = strcmp(source->options.split, "train") == 0;
-    size_t around = 0; /* bytes of a folder around train/ and the others */
-    bool splits = false;
+    bool train = strcmp(source->options.split, "train") == 0, kaggle = false;
+    const char *split = name == NULL ? NULL : find_split(name, source->options.flat, &kaggle);
+    int around = split == NULL ? 0 : (int)(split - name); /* bytes of the folders around train/ */
 
-    if (name != NULL && parts(name) >= 3)
-        splits = is_split(name);
-    if (name != NULL && !splits && parts(name) >= 4 && is_split(name + part(name) + 1)) {
-        splits = true;
-        around = part(name) + 1;
-    }
     source->decided = true;
-    source->prefixes = !splits || train ? 1 : 2;
+    source->prefixes = split == NULL || train || kaggle ? 1 : 2; /* Kaggle's test/ has no labels */
     for (int i = 0; i < source->prefixes; i++) {
-        const char *folder = !splits ? "" : train ? "train/" : i == 0 ? "val/" : "test/";
-        if (asprintf(&source->prefix[i], "%.*s%s", (int)around, name == NULL ? "" : name, folder) <
-            0) {
+        const char *folder = split == NULL ? "" : train ? "train/" : i == 0 ? "val/" : "test/";
+        if (asprintf(&source->prefix[i], "%.*s%s", around, name == NULL ? "" : name, folder) < 0) {
             source->prefix[i] = NULL;
             return tc_fail(TC_NOMEM, "%s: no memory for a prefix", source->options.source);
         }
@@ -189,6 +216,13 @@ static tc_status wait(tc_source *source, const tc_walk_entry *entry)
     return status == TC_OK ? tc_buffer_append(&source->waiting, why, strlen(why) + 1) : status;
 }
 
+/* Kaggle's lists: 600,000 files before the first picture that none is told about. */
+static bool is_annotation(const char *name)
+{
+    return strncmp(name, "ILSVRC/Annotations", 18) == 0 ||
+           strncmp(name, "ILSVRC/ImageSets", 16) == 0;
+}
+
 /* Walk to the first picture, keep the names of what comes before it, and decide. */
 static tc_status find_layout(tc_source *source)
 {
@@ -198,7 +232,7 @@ static tc_status find_layout(tc_source *source)
         tc_status status = tc_walk_next(source->walk, &source->held, &end);
         if (status != TC_OK)
             return status;
-        if (end || hidden(source->held.name))
+        if (end || hidden(source->held.name) || is_annotation(source->held.name))
             continue;
         if (source->held.kind == TC_MEMBER_FILE)
             status = peek(source, &source->held, &picture);
@@ -237,7 +271,7 @@ static tc_status make_item(tc_source *source, const tc_walk_entry *entry, tc_sou
         return TC_OK;
     }
     bool inside = strchr(rest, '/') != NULL;
-    if (entry->kind == TC_MEMBER_FOLDER && inside)
+    if (entry->kind == TC_MEMBER_FOLDER && (inside || source->options.flat))
         return TC_OK;
     *item = (tc_source_item){ .kind = TC_ITEM_PICTURE,
                               .name = rest,
@@ -246,9 +280,12 @@ static tc_status make_item(tc_source *source, const tc_walk_entry *entry, tc_sou
                               .data = &source->data };
     if (entry->kind == TC_MEMBER_FOLDER) {
         item->kind = TC_ITEM_CLASS;
-    } else if (entry->kind == TC_MEMBER_OTHER || !inside) {
+    } else if (entry->kind == TC_MEMBER_OTHER || (!inside && !source->options.flat)) {
         item->kind = TC_ITEM_FOREIGN;
-        item->why = entry->kind == TC_MEMBER_OTHER ? entry->why : "it lies in no class folder";
+        item->why = entry->kind == TC_MEMBER_OTHER
+                        ? entry->why
+                        : "it lies in no class folder; for pictures without, "
+                          "give their classes with --devkit or --labels";
     }
     *use_p = true;
     return TC_OK;

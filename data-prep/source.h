@@ -8,7 +8,8 @@
  * prefix the first picture (JPEG or PNG) of the source decides: where it lies in a folder train,
  * val or test that has class folders inside (also one folder down, as in
  * "imagenette2/train/n01440764/x.JPEG"), the split chooses train/, or val/ or test/; otherwise the
- * top-level folders are the classes.  Names with a part that begins with "." are passed over.
+ * top-level folders are the classes.  Kaggle's ILSVRC/Data/CLS-LOC/ is known, too.  Names with a
+ * part that begins with "." are passed over.
  *
  * Flow: tc_source_open() -> tc_source_next() … -> tc_source_close().  Used by: create.
  */
@@ -20,6 +21,7 @@ typedef struct {
     const char *source; /* folder or archive */
     const char *prefix; /* NULL: found as above */
     const char *split;  /* "train" or "val" */
+    bool flat;          /* the folders are no classes: every file is a picture */
 } tc_source_options;
 
 typedef enum {
@@ -31,7 +33,7 @@ typedef enum {
 /** One item; valid until the next call. */
 typedef struct {
     tc_item_kind kind;
-    const char *name;   /* below the prefix: "class", "class/picture.jpg" */
+    const char *name;   /* below the prefix: "class", "class/picture.jpg"; flat: as it comes */
     const char *member; /* below the source, for messages */
     const char *file;   /* a picture's path; NULL: its bytes are in `data` */
     tc_buffer *data;    /* the source's own; the caller may swap it for another buffer */

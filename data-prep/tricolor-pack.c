@@ -29,7 +29,11 @@ enum {
     KEY_DECODE,
     KEY_EXIF,
     KEY_PIXELS,
-    KEY_MEMORY
+    KEY_MEMORY,
+    KEY_DEVKIT,
+    KEY_LABELS,
+    KEY_WORDS,
+    KEY_NUMERIC
 };
 
 /* What all commands read; each uses its part. */
@@ -125,6 +129,10 @@ static error_t parse_create(int key, char *text, struct argp_state *state)
     case KEY_SPLIT: set_split(state, s, text); break;
     case KEY_PREFIX: o->prefix = text; break;
     case KEY_CLASSES: o->classes_from = text; break;
+    case KEY_DEVKIT: o->devkit = text; break;
+    case KEY_LABELS: o->labels = text; break;
+    case KEY_WORDS: o->words = text; break;
+    case KEY_NUMERIC: o->numeric = true; break;
     case KEY_SHARDS: o->shards = (uint32_t)number(state, "--shards", text, 1, 1000); break;
     case KEY_SEED: o->seed = (uint64_t)number(state, "--seed", text, 0, INT64_MAX); break;
     case 'j': o->threads = (int)number(state, "--threads", text, 1, 1024); break;
@@ -137,6 +145,8 @@ static error_t parse_create(int key, char *text, struct argp_state *state)
     case ARGP_KEY_END:
         if (o->n_sources == 0)
             argp_error(state, "no source is given");
+        if (o->devkit != NULL && o->labels != NULL)
+            argp_error(state, "--devkit or --labels is wanted, not both");
         if (o->out == NULL || o->split == NULL)
             argp_error(state, "%s is wanted", o->out == NULL ? "-o DIR" : "--split train|val");
         break;
@@ -179,6 +189,15 @@ static const struct argp_option create_options[] = {
       "Of a source without splits, keep every N-th picture of each class for val", 2 },
     { "classes-from", KEY_CLASSES, "DIR/train", 0,
       "Keep the class numbers of this set (default for val: those of DIR/train)", 2 },
+    { "devkit", KEY_DEVKIT, "FILE", 0,
+      "ILSVRC2012_devkit_t12.tar.gz: the classes of val's pictures, and what all classes show", 2 },
+    { "labels", KEY_LABELS, "FILE", 0,
+      "The classes of pictures that lie in no class folders: lines 'name class', or Kaggle's "
+      "LOC_val_solution.csv", 2 },
+    { "words", KEY_WORDS, "FILE", 0,
+      "What the classes show: lines 'class words', as in Kaggle's LOC_synset_mapping.txt", 2 },
+    { "numeric", KEY_NUMERIC, NULL, 0,
+      "Class folders are called by numbers: number the classes in their order, and print it", 2 },
     { "on-error", KEY_ERROR, "fail|skip|keep", 0,
       "What to do about a file that is no sound picture: fail (default); skip: leave it out and "
       "list it in create.tsv; keep: the same, but keep what can be seen of a damaged one", 2 },

@@ -44,6 +44,12 @@ skip() {
   echo "ok $tap_n - $1 # SKIP $2"
 }
 
+# real NAME: set $real to a file of real pictures, or fail: they are not everywhere.
+real() {
+  real=${TRICOLOR_TEST_DATA-$top_srcdir/../shared/data}/$1
+  test -r "$real"
+}
+
 tap_done() {
   echo "1..$tap_n"
 }

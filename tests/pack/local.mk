@@ -6,5 +6,15 @@ tests_pack_t_recode_n1_SOURCES = tests/pack/t-recode.c data-prep/recode.c data-p
 tests_pack_t_recode_n1_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_pack_t_recode_n1_LDADD = $(CRAFT_LIBS)
 TESTS += tests/pack/t-recode.n1
-EXTRA_DIST += tests/pack/lib.sh tests/pack/t-crafted.sh tests/pack/t-nested.sh tests/pack/t-pack.sh tests/pack/t-refuse.sh tests/pack/t-verify.sh
-TESTS += tests/pack/t-nested.sh tests/pack/t-pack.sh tests/pack/t-crafted.sh tests/pack/t-refuse.sh tests/pack/t-verify.sh
+EXTRA_DIST += tests/pack/lib.sh tests/pack/imagenet.sh tests/pack/t-crafted.sh \
+	tests/pack/t-ilsvrc.sh tests/pack/t-nested.sh tests/pack/t-pack.sh tests/pack/t-refuse.sh tests/pack/t-verify.sh
+TESTS += tests/pack/t-ilsvrc.sh tests/pack/t-nested.sh tests/pack/t-pack.sh tests/pack/t-crafted.sh tests/pack/t-refuse.sh tests/pack/t-verify.sh
+check_PROGRAMS += tests/pack/many
+tests_pack_many_SOURCES = tests/pack/many.c
+tests_pack_many_LDADD = libtc_image.la libtc_base.la $(JPEG_LIBS) $(PNG_LIBS)
+if HAVE_MATIO
+check_PROGRAMS += tests/pack/mat
+tests_pack_mat_SOURCES = tests/pack/mat.c
+tests_pack_mat_CPPFLAGS = $(AM_CPPFLAGS) $(MATIO_CPPFLAGS)
+tests_pack_mat_LDADD = $(MATIO_LIBS)
+endif

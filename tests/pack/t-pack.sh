@@ -93,6 +93,17 @@ ok "folders in a class, hidden files" create "$work/deep" -o "$work/i" --split t
 "$pack" extract "$work/i" -o "$work/i/out" >/dev/null
 ok "keep their path" cmp "$work/i/out/ant/images/p0.jpg" "$src/train/ant/p0.jpg"
 
+# Classes called by numbers.
+for n in 0 1 2 10; do pictures "$work/numbers/$n" 1 40 32 `expr $n \* 7`; done
+ok "numbers, in bytewise order" says 'class=folder: 0=0 1=1 2=10 3=2$' create "$work/numbers" -o "$work/nb" \
+  --split train
+ok "are warned of" grep -q 'warning: .*--numeric' "$work/said"
+ok "in their own" says 'class=folder: 0=0 1=1 2=2 3=10$' create "$work/numbers" -o "$work/nn" --split train \
+  --numeric
+ok "it is kept for val" says 'class=folder: 0=0 1=1 2=2 3=10$' create "$work/numbers" -o "$work/nn" --split val
+ok "is sound" "$pack" verify "$work/nn"
+fails "other names" 1 'class folder ant: not a whole number' create "$src" -o "$work/nx" --split train --numeric
+
 # Two sources, one set.
 mkdir -p "$work/one" "$work/two" && cp -r "$src/train/ant" "$work/one" && \
   cp -r "$src/train/bee" "$src/train/cow" "$work/two"
