@@ -23,6 +23,7 @@ struct tc_archive {
     int error;         /* errno of a read that failed: not the archive is to blame */
     bool damaged;      /* met by a read for the one inside */
     uint8_t *block;
+    tc_md5 *md5; /* NULL: none */
 };
 
 size_t tc_tar_stem(const char *name)
@@ -86,8 +87,22 @@ static la_ssize_t read_file(struct archive *handle, void *context, const void **
         a->error = errno;
         archive_set_error(handle, errno, "cannot read: %s", strerror(errno));
     }
+    if (n > 0 && a->md5 != NULL)
+        tc_md5_add(a->md5, a->block, (size_t)n);
     *data_p = a->block;
     return n;
+}
+
+/* What follows the last member belongs to the file's sum, too. */
+static tc_status read_rest(tc_archive *a)
+{
+    const void *data = NULL;
+    la_ssize_t n;
+
+    do {
+        n = read_file(a->handle, a, &data);
+    } while (n > 0);
+    return n < 0 ? failed(a) : TC_OK;
 }
 
 static la_int64_t seek_file(struct archive *handle, void *context, la_int64_t offset, int whence)
@@ -153,7 +168,7 @@ static tc_status prepare(const char *title, const char *inside, tc_archive **arc
     return TC_OK;
 }
 
-tc_status tc_archive_open(const char *path, tc_archive **archive_p)
+tc_status tc_archive_open(const char *path, tc_md5 *md5, tc_archive **archive_p)
 {
     bool input = strcmp(path, "-") == 0;
     tc_archive *archive = NULL;
@@ -165,7 +180,8 @@ tc_status tc_archive_open(const char *path, tc_archive **archive_p)
     archive_read_support_format_zip(archive->handle);
     archive_read_set_read_callback(archive->handle, read_file);
     archive_read_set_callback_data(archive->handle, archive);
-    if (lseek(archive->fd, 0, SEEK_CUR) == 0) { /* not of a pipe */
+    archive->md5 = md5;
+    if (md5 == NULL && lseek(archive->fd, 0, SEEK_CUR) == 0) { /* not of a pipe */
         archive_read_set_seek_callback(archive->handle, seek_file);
         archive_read_set_skip_callback(archive->handle, skip_file);
     }
@@ -208,7 +224,7 @@ tc_status tc_archive_next(tc_archive *archive, tc_member *member, bool *end_p)
         ;
     *end_p = rc == ARCHIVE_EOF;
     if (rc == ARCHIVE_EOF)
-        return TC_OK;
+        return archive->md5 != NULL ? read_rest(archive) : TC_OK;
     if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
         return failed(archive);
     const char *name = archive_entry_pathname_utf8(archive->member);

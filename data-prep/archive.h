@@ -8,6 +8,8 @@
  * { tc_archive_next() -> tc_archive_read() | tc_archive_open_inside() } … -> tc_archive_close().
  * Used by: walk.
  */
+#include "data-prep/md5.h"
+
 #include "base/mem.h"
 #include "base/status.h"
 #include <stdbool.h>
@@ -31,9 +33,11 @@ size_t tc_tar_stem(const char *name);
 
 /**
  * @param path  A file, or "-": standard input.
+ * @param md5   Started; gets every byte of the file, up to its end once the last member was stepped
+ *              behind.  Borrowed while the archive is open.  NULL: no sum is wanted.
  * @retval TC_IO  cannot be opened.  @retval TC_FORMAT  no archive.
  */
-tc_status tc_archive_open(const char *path, tc_archive **archive_p);
+tc_status tc_archive_open(const char *path, tc_md5 *md5, tc_archive **archive_p);
 
 /**
  * Open the tar that is the member stepped to of @p outer, which must outlive it.  The outer one may

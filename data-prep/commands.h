@@ -20,6 +20,8 @@ typedef struct {
     const char *labels;       /* list of pictures and their classes, or NULL */
     const char *words;        /* list of classes and what they show, or NULL */
     bool numeric;             /* class folders are numbers, and their values give the order */
+    bool md5;                 /* hold the sum of each source against: */
+    const char *sum;          /* this one; NULL: the published one */
     uint32_t shards;
     uint64_t seed;
     int threads;

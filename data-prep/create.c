@@ -7,6 +7,7 @@
 #include "data-prep/list.h"
 #include "data-prep/pipeline.h"
 #include "data-prep/source.h"
+#include "data-prep/sums.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -157,9 +158,14 @@ static tc_status feed(creation *c, const char *path)
         .source = path, .prefix = c->options->prefix, .split = split, .flat = c->map.flat
     };
     tc_source *source = NULL;
+    char sum[TC_MD5_TEXT];
     bool end = false;
+    tc_md5 md5;
 
     c->source = path;
+    tc_md5_start(&md5);
+    if (c->options->md5)
+        options.md5 = &md5;
     tc_status status = tc_source_open(&options, &source);
     while (status == TC_OK && !end) {
         tc_source_item item;
@@ -171,6 +177,10 @@ static tc_status feed(creation *c, const char *path)
     if (status == TC_OK)
         status = tc_pipeline_drain(c->pipeline);
     tc_source_close(source);
+    if (status == TC_OK && c->options->md5) {
+        tc_md5_text(&md5, sum);
+        status = tc_sums_check(c->options, path, sum);
+    }
     return status;
 }
 
@@ -199,7 +209,9 @@ static tc_status prepare(creation *c)
     if (!o->force && access(path, F_OK) == 0)
         return tc_fail(TC_IO, "%s: there is a finished set already; replace it with --force",
                        d->path);
-    tc_status status = tc_classmap_read(o, &c->map);
+    tc_status status = tc_sums_begin(o);
+    if (status == TC_OK)
+        status = tc_classmap_read(o, &c->map);
     if (status == TC_OK)
         status = tc_make_folders(d->path);
     if (status == TC_OK)

@@ -22,7 +22,7 @@ static tc_status read_files(const char *path, tc_buffer *meta, tc_buffer *truth)
     bool end = false;
 
     meta->bytes = truth->bytes = 0;
-    tc_status status = tc_walk_open(path, &walk);
+    tc_status status = tc_walk_open(path, NULL, &walk);
     while (status == TC_OK && !end) {
         status = tc_walk_next(walk, &entry, &end);
         if (status != TC_OK || end || entry.kind != TC_MEMBER_FILE)

@@ -6,6 +6,7 @@ tricolor_pack_SOURCES = data-prep/tricolor-pack.c data-prep/commands.h \
 	data-prep/classes.c data-prep/classes.h \
 	data-prep/classmap.c data-prep/classmap.h data-prep/folder.c data-prep/folder.h \
 	data-prep/labels.c data-prep/labels.h data-prep/list.c data-prep/list.h \
+	data-prep/md5.c data-prep/md5.h data-prep/sums.c data-prep/sums.h \
 	data-prep/parallel.c data-prep/parallel.h data-prep/pipeline.c data-prep/pipeline.h \
 	data-prep/recode.c data-prep/recode.h data-prep/source.c data-prep/source.h \
 	data-prep/walk.c data-prep/walk.h

@@ -56,7 +56,7 @@ tc_status tc_source_open(const tc_source_options *options, tc_source **source_p)
         return status;
     source->options = *options;
     source->used = -1;
-    status = tc_walk_open(options->source, &source->walk);
+    status = tc_walk_open(options->source, options->md5, &source->walk);
     if (status == TC_OK && prefix != NULL) {
         while (prefix[0] == '/' || (prefix[0] == '.' && (prefix[1] == '/' || prefix[1] == '\0')))
             prefix++; /* members are named without "./", too */

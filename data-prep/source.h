@@ -13,6 +13,8 @@
  *
  * Flow: tc_source_open() -> tc_source_next() … -> tc_source_close().  Used by: create.
  */
+#include "data-prep/md5.h"
+
 #include "base/mem.h"
 #include "base/status.h"
 #include <stdbool.h>
@@ -21,6 +23,7 @@ typedef struct {
     const char *source; /* folder or archive */
     const char *prefix; /* NULL: found as above */
     const char *split;  /* "train" or "val" */
+    tc_md5 *md5;        /* as in tc_archive_open() */
     bool flat;          /* the folders are no classes: every file is a picture */
 } tc_source_options;
 

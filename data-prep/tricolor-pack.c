@@ -33,7 +33,8 @@ enum {
     KEY_DEVKIT,
     KEY_LABELS,
     KEY_WORDS,
-    KEY_NUMERIC
+    KEY_NUMERIC,
+    KEY_MD5
 };
 
 /* What all commands read; each uses its part. */
@@ -133,6 +134,12 @@ static error_t parse_create(int key, char *text, struct argp_state *state)
     case KEY_LABELS: o->labels = text; break;
     case KEY_WORDS: o->words = text; break;
     case KEY_NUMERIC: o->numeric = true; break;
+    case KEY_MD5:
+        o->md5 = true;
+        o->sum = text;
+        if (text != NULL && (strlen(text) != 32 || strspn(text, "0123456789abcdefABCDEF") != 32))
+            argp_error(state, "--md5=%s: 32 hexadecimal digits are wanted", text);
+        break;
     case KEY_SHARDS: o->shards = (uint32_t)number(state, "--shards", text, 1, 1000); break;
     case KEY_SEED: o->seed = (uint64_t)number(state, "--seed", text, 0, INT64_MAX); break;
     case 'j': o->threads = (int)number(state, "--threads", text, 1, 1024); break;
@@ -145,6 +152,8 @@ static error_t parse_create(int key, char *text, struct argp_state *state)
     case ARGP_KEY_END:
         if (o->n_sources == 0)
             argp_error(state, "no source is given");
+        if (o->sum != NULL && o->n_sources > 1)
+            argp_error(state, "--md5=%s: one source is wanted", o->sum);
         if (o->devkit != NULL && o->labels != NULL)
             argp_error(state, "--devkit or --labels is wanted, not both");
         if (o->out == NULL || o->split == NULL)
@@ -198,6 +207,9 @@ static const struct argp_option create_options[] = {
       "What the classes show: lines 'class words', as in Kaggle's LOC_synset_mapping.txt", 2 },
     { "numeric", KEY_NUMERIC, NULL, 0,
       "Class folders are called by numbers: number the classes in their order, and print it", 2 },
+    { "md5", KEY_MD5, "SUM", OPTION_ARG_OPTIONAL,
+      "Check the MD5 of the archive while it is read: it must be that of ILSVRC2012's official "
+      "file, or SUM", 2 },
     { "on-error", KEY_ERROR, "fail|skip|keep", 0,
       "What to do about a file that is no sound picture: fail (default); skip: leave it out and "
       "list it in create.tsv; keep: the same, but keep what can be seen of a damaged one", 2 },

@@ -49,7 +49,7 @@ static tc_status open_tree(tc_walk *walk)
     return TC_OK;
 }
 
-tc_status tc_walk_open(const char *source, tc_walk **walk_p)
+tc_status tc_walk_open(const char *source, tc_md5 *md5, tc_walk **walk_p)
 {
     tc_walk *walk = NULL;
     struct stat st = { 0 };
@@ -63,7 +63,8 @@ tc_status tc_walk_open(const char *source, tc_walk **walk_p)
     if (walk->source == NULL)
         status = tc_fail(TC_NOMEM, "%s: no memory for its name", source);
     else
-        status = S_ISDIR(st.st_mode) ? open_tree(walk) : tc_archive_open(source, &walk->archive);
+        status =
+            S_ISDIR(st.st_mode) ? open_tree(walk) : tc_archive_open(source, md5, &walk->archive);
     if (status != TC_OK) {
         tc_walk_close(walk);
         return status;
@@ -157,7 +158,7 @@ static tc_status enter(tc_walk *walk, tc_walk_entry *entry, size_t stem)
         status = tc_buffer_append(&walk->stem, "", 1);
     if (status == TC_OK)
         status = walk->tree != NULL
-                     ? tc_archive_open(entry->file, &walk->inner)
+                     ? tc_archive_open(entry->file, NULL, &walk->inner)
                      : tc_archive_open_inside(walk->archive, entry->name, &walk->inner);
     *entry = (tc_walk_entry){ .kind = TC_MEMBER_FOLDER, .name = (const char *)walk->stem.data };
     return status;

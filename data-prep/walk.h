@@ -26,9 +26,10 @@ typedef struct tc_walk tc_walk;
 
 /**
  * @param source  A folder, an archive, or "-": an archive from standard input.
+ * @param md5     As in tc_archive_open(); a folder gives it nothing.
  * @retval TC_IO  missing, unreadable.  @retval TC_FORMAT  neither folder nor tar nor zip.
  */
-tc_status tc_walk_open(const char *source, tc_walk **walk_p);
+tc_status tc_walk_open(const char *source, tc_md5 *md5, tc_walk **walk_p);
 void tc_walk_close(tc_walk *walk); /* NULL accepted */
 
 /** Step to the next member; *end_p is set behind the last one. */

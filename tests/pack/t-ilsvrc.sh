@@ -148,6 +148,33 @@ fails "a name with two classes" 1 'bad.txt: line 3: a.jpg has another class' cre
 fails "two lists" 2 'not both' create "$work/val.tar" --labels "$work/bad.txt" --devkit "$work/kit" \
   -o "$work/n" --split val
 
+# MD5, of what is read in the same pass; the end of the file behind the last member counts, too.
+if command -v md5sum >/dev/null 2>&1; then
+  sum() { md5sum <"$1" | cut -d' ' -f1; }
+  cp "$work/val.tar" "$work/more.tar" && printf 'end' >>"$work/more.tar"
+  gzip -k "$work/train.tar"
+  for file in val.tar more.tar; do
+    ok "the MD5 of $file" says "its MD5 is `sum "$work/$file"`, as wanted" create "$work/$file" --md5=`sum "$work/$file"` \
+      --labels "$work/list.txt" -o "$work/sum" --split val --force
+  done
+  ok "is packed the same" same "$work/g/val" "$work/sum/val"
+  for file in train.tar train.tar.gz; do
+    ok "the MD5 of $file" create "$work/$file" --md5=`sum "$work/$file"` -o "$work/sum2" --split train --force
+  done
+  ok "is packed the same" same "$work/b/train" "$work/sum2/train"
+  fails "another MD5" 1 "val.tar: its MD5 is `sum "$work/val.tar"`, the one wanted has `sum "$work/more.tar"`" create \
+    "$work/val.tar" --md5=`sum "$work/more.tar"` --labels "$work/list.txt" -o "$work/n" --split val
+  ok "leaves nothing" nothing "$work/n"
+else
+  skip "MD5" "md5sum is not installed"
+fi
+fails "not the official file" 1 'official ILSVRC2012_img_val.tar has 29b22e29.*without --md5' create "$work/val.tar" \
+  --md5 --labels "$work/list.txt" -o "$work/n" --split val
+fails "not the official kit" 1 'official ILSVRC2012_devkit_t12.tar.gz has fa75699e' create "$work/val.tar" --md5 \
+  --devkit "$work/kit.tar.gz" -o "$work/n" --split val
+fails "a folder" 1 'a folder has no MD5' create "$work/v" --md5 --labels "$work/list.txt" -o "$work/n" --split val
+fails "no sum" 2 '32 hexadecimal' create "$work/val.tar" --md5=12 -o "$work/n" --split val
+
 # The real ones, small.
 dir=ilsvrc2012-mini
 if real $dir/ILSVRC2012_devkit_t12.tar.gz; then
