@@ -232,9 +232,17 @@ static tc_status look(tc_allreduce *ctx, tc_engine *e, tc_request *extra, bool *
     if (count == MPI_UNDEFINED)
         count = 0;
     *moved_p = *moved_p || count > 0;
+    if (count > 0 || e->n_requests == 0)
+        tc_watch_moved(&e->watch);
+    else if (LOOKS_ARE_FREE) {
+        tc_status status = tc_watch_idle(ctx->comm, &e->watch, "allreduce");
+        if (status != TC_OK)
+            return status;
+    }
     return act(ctx, e, extra, lent, count, extra_done_p);
 }
 
+#ifdef SMPI_H
 /* Wait for one transfer or extra; returns without moving when nothing is in flight. */
 static tc_status wait_for_one(tc_allreduce *ctx, tc_engine *e, tc_request *extra,
                               bool *extra_done_p, bool *moved_p)
@@ -247,6 +255,21 @@ static tc_status wait_for_one(tc_allreduce *ctx, tc_engine *e, tc_request *extra
     *moved_p = e->completed[0] != MPI_UNDEFINED;
     return act(ctx, e, extra, lent, *moved_p, extra_done_p);
 }
+#else
+/* The same by looking, so that other ranks get the core and no rank is waited for for ever. */
+static tc_status wait_for_one(tc_allreduce *ctx, tc_engine *e, tc_request *extra,
+                              bool *extra_done_p, bool *moved_p)
+{
+    tc_status status = TC_OK;
+
+    while (status == TC_OK && !*moved_p && lend(e, extra) > 0) {
+        status = look(ctx, e, extra, extra_done_p, moved_p);
+        if (!*moved_p)
+            tc_watch_pause(&e->watch);
+    }
+    return status;
+}
+#endif
 
 /* --- Buckets ------------------------------------------------------------------------- */
 

@@ -15,6 +15,7 @@
 #include "allreduce/allreduce_impl.h"
 #include "allreduce/plan.h"
 #include "comm/comm_mpi.h"
+#include "comm/watch.h"
 
 typedef struct {
     int step;       /* in the flow's steps; their number past the end */
@@ -68,6 +69,7 @@ struct tc_engine {
     int *slot;            /* (n_slots + 1) */
     int *completed;       /* (n_slots + 1) what Testsome reports */
     int n_requests;
+    tc_watch watch; /* how long nothing has moved */
     tc_arena arena;
 };
 

@@ -2,18 +2,15 @@
 
 #include "comm/comm.h"
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "comm/comm_impl.h"
+#include "comm/watch.h"
 
-#include <sched.h>
 #include <string.h>
 
 #define MPI_PIECE (INT64_C(1) << 30) /* elements of one MPI call, far below its int */
 #define SUM_PIECE (INT64_C(1) << 15) /* doubles that tc_comm_sum() gathers at a time */
-#define SPIN      200e-6             /* seconds of looking before the first pause */
-#define PAUSE     50                 /* microseconds between two looks after that */
 
 tc_status tc_mpi_fail(int rc, const char *call)
 {
@@ -29,35 +26,36 @@ tc_status tc_mpi_fail(int rc, const char *call)
  * Wait for a collective without keeping a core busy: where ranks or devices share cores, MPI's own
  * blocking calls take them from those that the waiting is for.
  */
-static tc_status wait_idle(MPI_Request *request)
+static tc_status wait_idle(tc_comm *comm, MPI_Request *request, const char *what)
 {
 #ifdef SMPI_H /* a simulated wait takes no core */
+    (void)comm, (void)what;
     TC_TRY_MPI(MPI_Wait(request, MPI_STATUS_IGNORE));
     return TC_OK;
 #else
-    double began = tc_now();
+    tc_watch watch = { 0 };
     int done = 0;
 
     for (;;) {
         TC_TRY_MPI(MPI_Test(request, &done, MPI_STATUS_IGNORE));
         if (done)
             return TC_OK;
-        if (tc_now() - began < SPIN)
-            sched_yield();
-        else
-            tc_sleep_us(PAUSE);
+        tc_status status = tc_watch_idle(comm, &watch, what);
+        if (status != TC_OK)
+            return status;
+        tc_watch_pause(&watch);
     }
 #endif
 }
 
-/* For a call that starts a collective and sets `request`. */
-#define TC_TRY_COLLECTIVE(call)                  \
-    do {                                         \
-        MPI_Request request;                     \
-        TC_TRY_MPI(call);                        \
-        tc_status waited_ = wait_idle(&request); \
-        if (waited_ != TC_OK)                    \
-            return waited_;                      \
+/* For a call that starts a collective over comm and sets `request`. */
+#define TC_TRY_COLLECTIVE(comm, call)                              \
+    do {                                                           \
+        MPI_Request request;                                       \
+        TC_TRY_MPI(call);                                          \
+        tc_status waited_ = wait_idle((comm), &request, __func__); \
+        if (waited_ != TC_OK)                                      \
+            return waited_;                                        \
     } while (0)
 
 /* Fill in the places of the ranks on their hosts.  Collective over comm. */
@@ -227,14 +225,15 @@ tc_status tc_comm_agree(tc_comm *comm, tc_status mine)
 
     if (TC_STATUS_IS_FATAL(mine))
         return mine;
-    TC_TRY_COLLECTIVE(MPI_Iallreduce(in, out, 1, MPI_2INT, MPI_MINLOC, comm->mpi, &request));
+    TC_TRY_COLLECTIVE(comm, MPI_Iallreduce(in, out, 1, MPI_2INT, MPI_MINLOC, comm->mpi, &request));
     tc_comm_progressed(comm);
     if (out[0] == FINE)
         return TC_OK;
     /* Every rank knows of the failure now, so all of them come to this broadcast. */
     if (comm->rank == out[1])
         strncpy(cause.text, tc_error_detail(), sizeof cause.text - 1);
-    TC_TRY_COLLECTIVE(MPI_Ibcast(&cause, (int)sizeof cause, MPI_BYTE, out[1], comm->mpi, &request));
+    TC_TRY_COLLECTIVE(comm,
+                      MPI_Ibcast(&cause, (int)sizeof cause, MPI_BYTE, out[1], comm->mpi, &request));
     if (mine != TC_OK)
         return mine;
     if (cause.status == TC_PEER) /* its text already names the rank */
@@ -245,7 +244,7 @@ tc_status tc_comm_agree(tc_comm *comm, tc_status mine)
 
 tc_status tc_comm_barrier(tc_comm *comm)
 {
-    TC_TRY_COLLECTIVE(MPI_Ibarrier(comm->mpi, &request));
+    TC_TRY_COLLECTIVE(comm, MPI_Ibarrier(comm->mpi, &request));
     tc_comm_progressed(comm);
     return TC_OK;
 }
@@ -256,7 +255,7 @@ tc_status tc_comm_bcast(tc_comm *comm, void *data, size_t bytes, int root)
 
     while (bytes > 0) {
         int piece = (int)(bytes < (size_t)MPI_PIECE ? bytes : (size_t)MPI_PIECE);
-        TC_TRY_COLLECTIVE(MPI_Ibcast(at, piece, MPI_BYTE, root, comm->mpi, &request));
+        TC_TRY_COLLECTIVE(comm, MPI_Ibcast(at, piece, MPI_BYTE, root, comm->mpi, &request));
         at += piece;
         bytes -= (size_t)piece;
     }
@@ -267,8 +266,8 @@ tc_status tc_comm_max(tc_comm *comm, double *x, int64_t count)
 {
     for (int64_t at = 0; at < count;) {
         int piece = (int)(count - at < MPI_PIECE ? count - at : MPI_PIECE);
-        TC_TRY_COLLECTIVE(
-            MPI_Iallreduce(MPI_IN_PLACE, x + at, piece, MPI_DOUBLE, MPI_MAX, comm->mpi, &request));
+        TC_TRY_COLLECTIVE(comm, MPI_Iallreduce(MPI_IN_PLACE, x + at, piece, MPI_DOUBLE, MPI_MAX,
+                                               comm->mpi, &request));
         at += piece;
         tc_comm_progressed(comm);
     }
@@ -279,8 +278,8 @@ tc_status tc_comm_sum(tc_comm *comm, double *x, int64_t count)
 {
     for (int64_t at = 0; at < count;) {
         int64_t piece = count - at < comm->piece ? count - at : comm->piece;
-        TC_TRY_COLLECTIVE(MPI_Iallgather(x + at, (int)piece, MPI_DOUBLE, comm->gathered, (int)piece,
-                                         MPI_DOUBLE, comm->mpi, &request));
+        TC_TRY_COLLECTIVE(comm, MPI_Iallgather(x + at, (int)piece, MPI_DOUBLE, comm->gathered,
+                                               (int)piece, MPI_DOUBLE, comm->mpi, &request));
         memcpy(x + at, comm->gathered, (size_t)piece * sizeof *x);
         for (int r = 1; r < comm->size; r++) /* in rank order: the same rounding everywhere */
             for (int64_t i = 0; i < piece; i++)
@@ -296,8 +295,8 @@ tc_status tc_comm_allgather(tc_comm *comm, const void *mine, size_t bytes, void 
     char *at = all;
 
     if (bytes <= (size_t)MPI_PIECE) {
-        TC_TRY_COLLECTIVE(MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE,
-                                         comm->mpi, &request));
+        TC_TRY_COLLECTIVE(comm, MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes,
+                                               MPI_BYTE, comm->mpi, &request));
         tc_comm_progressed(comm);
         return TC_OK;
     }

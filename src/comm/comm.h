@@ -66,6 +66,15 @@ tc_status tc_comm_allgather(tc_comm *comm, const void *mine, size_t bytes, void 
 void tc_comm_phase(tc_comm *comm, const char *name, double seconds);
 
 /**
+ * Set how long collectives and sums wait without progress before they fail with TC_TIMEOUT and name
+ * the ranks that are silent; see watch.h.
+ *
+ * Collective: no, but give all ranks the same.   For all communicators of this process.
+ * @param seconds  <= 0: the default, 300.
+ */
+void tc_comm_set_deadline(tc_comm *comm, double seconds);
+
+/**
  * End the process: print the error text on the failing rank, wait at most the deadline for all
  * ranks to arrive, finalize, else abort the job and name who did not come.  Returns main()'s exit
  * status: 0 done, or TC_STOPPED; 1 failed.

@@ -16,6 +16,8 @@ struct tc_comm {
     const char *phase;
     double phase_seconds; /* what the phase may take without progress */
     double allowed_until; /* when the slowest rank may still be in a declared phase */
+    double deadline;      /* seconds without progress; 0: the default; see watch.c */
+    bool gave_sign;       /* once another rank, or this one, has asked for it */
 };
 
 /** All ranks are known to have come here: what a phase may take counts from now. */

@@ -62,3 +62,11 @@ check_PROGRAMS += tests/allreduce/t-sum.n1
 TESTS += tests/allreduce/t-sum.n1
 tests_allreduce_t_sum_n1_SOURCES = tests/allreduce/t-sum.c
 tests_allreduce_t_sum_n1_LDADD = libtricolor.la
+
+check_PROGRAMS += tests/allreduce/stall
+tests_allreduce_stall_SOURCES = tests/allreduce/stall.c
+tests_allreduce_stall_LDADD = libtricolor.la
+if !SIM_BUILD # it stops ranks and measures real time
+TESTS += tests/allreduce/t-stall.sh
+endif
+EXTRA_DIST += tests/allreduce/t-stall.sh
