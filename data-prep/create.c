@@ -262,6 +262,8 @@ static tc_status finish(creation *c)
         status = tc_classmap_check(c->options, &c->map, d, met, c->pictures);
     for (uint32_t s = 0; status == TC_OK && s < d->n_shards; s++)
         status = tc_shard_relabel(c->writers[s], map, met);
+    for (uint32_t s = 0; status == TC_OK && s < d->n_shards; s++)
+        status = tc_shard_seal(c->writers[s]);
     if (status == TC_OK) /* the moment from which an old set is gone */
         status = tc_folder_clear(d->path);
     for (uint32_t s = 0; status == TC_OK && s < d->n_shards; s++) {

@@ -6,6 +6,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -328,6 +329,7 @@ int main(int argc, char **argv)
     choice chosen = { .command = -1 };
     char name[64];
 
+    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error that names it */
     argp_err_exit_status = EXIT_USAGE;
     if (argp_parse(&main_argp, argc, argv, ARGP_IN_ORDER, NULL, &chosen) != 0)
         return EXIT_USAGE;

@@ -6,7 +6,7 @@
  * every byte; little-endian; checksums are XXH3 (64 bits).
  *
  * Flow, writing:  tc_shard_create() -> tc_shard_append() … (-> tc_shard_relabel())
- *                 -> tc_shard_finish() (sync, rename)
+ *                 (-> tc_shard_seal()) -> tc_shard_finish() (sync, rename)
  *                 or tc_shard_abandon()
  * Flow, reading:  tc_shard_open() -> tc_shard_entry_at(), tc_shard_read() … -> tc_shard_close()
  * Used by: store, data-prep.
@@ -41,7 +41,10 @@ tc_status tc_shard_append(tc_shard_writer *writer, const tc_shard_entry *entry, 
 tc_status tc_shard_relabel(tc_shard_writer *writer, const int32_t *map, int64_t count);
 uint64_t tc_shard_count(const tc_shard_writer *writer);
 uint64_t tc_shard_bytes(const tc_shard_writer *writer); /* of the data so far */
-/** Write index, names and header, fsync, rename.  Frees the writer, also on failure. */
+/** Write index, names and header, and fsync, still under the temporary name: what can fail for want
+ *  of room does so here.  Nothing can be appended any more. */
+tc_status tc_shard_seal(tc_shard_writer *writer);
+/** Seal, if it is not yet, and rename.  Frees the writer, also on failure. */
 tc_status tc_shard_finish(tc_shard_writer *writer);
 /** Remove the temporary file.  NULL accepted. */
 void tc_shard_abandon(tc_shard_writer *writer);

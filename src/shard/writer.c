@@ -7,14 +7,16 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
 
-#define STREAM_BYTES ((size_t)256 << 10) /* of the stream's buffer: many shards are open at once \
-                                          */
+#define STREAM_BYTES                                                            \
+    ((size_t)256 << 10) /* of the stream's buffer: many shards are open at once \
+                         */
 
 struct tc_shard_writer {
     FILE *file;
@@ -23,6 +25,7 @@ struct tc_shard_writer {
     uint32_t number;  /* of this shard */
     uint64_t records, bytes;
     tc_buffer index, names; /* as they will stand in the file */
+    bool sealed;
 };
 
 static void free_writer(tc_shard_writer *writer)
@@ -161,7 +164,7 @@ static void make_header(const tc_shard_writer *writer, const tc_buffer *table,
     tc_put_u64(head + TC_HEAD_CHECKSUM, XXH3_64bits(head, TC_HEAD_CHECKSUM));
 }
 
-tc_status tc_shard_finish(tc_shard_writer *writer)
+tc_status tc_shard_seal(tc_shard_writer *writer)
 {
     uint8_t head[TC_HEAD_BYTES];
     const uint8_t zeros[TC_INDEX_ALIGN] = { 0 };
@@ -185,6 +188,14 @@ tc_status tc_shard_finish(tc_shard_writer *writer)
         status = put(writer, head, sizeof head);
     if (status == TC_OK)
         status = tc_durable_sync(writer->file, writer->tmp);
+    writer->sealed = status == TC_OK;
+    return status;
+}
+
+tc_status tc_shard_finish(tc_shard_writer *writer)
+{
+    tc_status status = writer->sealed ? TC_OK : tc_shard_seal(writer);
+
     if (status == TC_OK)
         status = tc_durable_rename(writer->tmp, writer->path);
     if (status != TC_OK) {
