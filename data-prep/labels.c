@@ -67,8 +67,10 @@ static place *find(const tc_labels *labels, const char *name, size_t length)
 
     for (;; i++) {
         place *p = &labels->table[i & mask];
-        const char *there = (const char *)labels->names.data + p->name - 1;
-        if (p->name == 0 || (strncmp(there, name, length) == 0 && there[length] == '\0'))
+        if (p->name == 0)
+            return p;
+        const char *there = (const char *)labels->names.data + (p->name - 1);
+        if (strncmp(there, name, length) == 0 && there[length] == '\0')
             return p;
     }
 }
@@ -84,9 +86,10 @@ static tc_status grow(tc_labels *labels)
     labels->table = table;
     labels->size = size * 2;
     for (uint64_t i = 0; i < size; i++) {
-        const char *name = (const char *)labels->names.data + old[i].name - 1;
-        if (old[i].name != 0)
-            *find(labels, name, strlen(name)) = old[i];
+        if (old[i].name == 0)
+            continue;
+        const char *name = (const char *)labels->names.data + (old[i].name - 1);
+        *find(labels, name, strlen(name)) = old[i];
     }
     tc_free(old);
     return TC_OK;
