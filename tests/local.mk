@@ -35,6 +35,7 @@ include tests/dev/local.mk
 include tests/table/local.mk
 include tests/train/local.mk
 include tests/draw/local.mk
+include tests/app/local.mk
 include tests/report/local.mk
 include tests/tree/local.mk
 endif

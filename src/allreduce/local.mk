@@ -4,4 +4,5 @@ libtc_allreduce_la_SOURCES = src/allreduce/allreduce.c src/allreduce/allreduce.h
 	src/allreduce/flow.c src/allreduce/halving.c src/allreduce/mpi.c \
 	src/allreduce/multicolor.c src/allreduce/plan.c \
 	src/allreduce/plan.h src/allreduce/ring.c src/allreduce/sum.c src/allreduce/sum.h \
-	src/allreduce/sum_variant.h src/allreduce/wire.c
+	src/allreduce/sum_variant.h src/allreduce/wire.c \
+	src/allreduce/spec.c src/allreduce/spec.h

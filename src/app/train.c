@@ -1,7 +1,7 @@
 /* tricolor-train: read the command line, start MPI, hand over to tc_train_run(). */
 #include <config.h>
 
-#include "base/clock.h"
+#include "app/launch.h"
 #include "base/log.h"
 #include "comm/comm.h"
 #include "train/train.h"
@@ -397,60 +397,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return rc;
 }
 
-/* The rank that a launcher has given this process, before MPI has started; 0 where none did. */
-static long launched_rank(void)
+static tc_status check(void *input)
 {
-    static const char *const variable[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                            "SLURM_PROCID" };
+    const arguments *a = input;
 
-    for (size_t i = 0; i < sizeof variable / sizeof variable[0]; i++) {
-        const char *value = getenv(variable[i]);
-        if (value != NULL)
-            return strtol(value, NULL, 10);
-    }
-    return 0;
-}
-
-static bool asks_for_help(int argc, char **argv)
-{
-    static const char *const word[] = { "--help", "-?", "--usage", "--version", "-V" };
-
-    for (int i = 1; i < argc; i++)
-        for (size_t k = 0; k < sizeof word / sizeof word[0]; k++)
-            if (strcmp(argv[i], word[k]) == 0)
-                return true;
-    return false;
-}
-
-/* Read and check the command line without MPI.  Returns 0, or main()'s status plus 1. */
-static int read_command_line(int argc, char **argv, arguments *a)
-{
-    static const struct argp argp = { options, parse, 0, doc, 0, 0, 0 };
-    bool silent = launched_rank() > 0; /* rank 0 speaks for all */
-    int rc;
-
-    if (silent && asks_for_help(argc, argv))
-        return 1;
-    argp_err_exit_status = 2;
-    rc = argp_parse(&argp, argc, argv, silent ? ARGP_NO_EXIT | ARGP_NO_ERRS : 0, NULL, a);
-    if (rc == 0 && a->describe)
-        return 0;
-    if (rc == 0 && tc_train_options_check(&a->train) == TC_OK)
-        return 0;
-    if (silent)
-        tc_sleep_us(1000000); /* a launcher ends the others at the first exit: let rank 0 speak */
-    else
-        fprintf(stderr, "tricolor-train: %s\nTry 'tricolor-train --help' for more information.\n",
-                tc_error_detail());
-    return 3;
+    return a->describe ? TC_OK : tc_train_options_check(&a->train);
 }
 
 int main(int argc, char **argv)
 {
+    static const struct argp argp = { options, parse, 0, doc, 0, 0, 0 };
     arguments a = { .train = tc_train_options_default(), .level = TC_LOG_INFO };
     tc_comm *comm = NULL;
     tc_status status;
-    int rc = read_command_line(argc, argv, &a);
+    int rc = tc_app_read(&argp, argc, argv, &a, "tricolor-train", check);
 
     if (rc != 0)
         return rc - 1;

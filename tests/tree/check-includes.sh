@@ -11,12 +11,13 @@ sees() {
   case $1 in
     base) echo base ;;
     image|shard|comm|nn|report) echo "$1 base" ;;
-    allreduce) echo "allreduce base comm" ;;
+    timing) echo "timing base comm" ;;
+    allreduce) echo "allreduce base comm timing" ;;
     store) echo "store base shard comm" ;;
     loader) echo "loader base image store" ;;
     dev) echo "dev base nn" ;;
     table) echo "table base dev nn loader allreduce" ;;
-    train|app) echo "base image shard comm allreduce store loader nn dev table train report app" ;;
+    train|app) echo "base image shard comm timing allreduce store loader nn dev table train report app" ;;
     data-prep) echo "data-prep base image shard" ;;
     *) echo "" ;;
   esac
@@ -26,7 +27,7 @@ sees() {
 may_system() { # header room
   case $1 in
     mpi.h)
-      case $2 in comm|allreduce|store|app|bench|sim|tests) return 0 ;; esac; return 1 ;;
+      case $2 in comm|timing|allreduce|store|app|bench|sim|tests) return 0 ;; esac; return 1 ;;
     jpeglib.h|jerror.h|turbojpeg.h|png.h) case $2 in image|tests|bench) return 0 ;; esac; return 1 ;;
     dnnl.h|oneapi/*|dnnl*) test "$2" = dev/onednn ;;
     cuda*|cudnn*|nccl*) test "$2" = dev/cuda ;;
@@ -88,7 +89,7 @@ closure() { # headers reached from $1
     grep -qE '^[ 	]*#[ 	]*include[ 	]+<mpi.h>' "src/$h" && echo "src/$h"
   done
 }
-for h in store/store.h allreduce/allreduce.h table/table.h comm/comm.h train/train.h loader/loader.h; do
+for h in store/store.h allreduce/allreduce.h allreduce/spec.h timing/timing.h table/table.h comm/comm.h train/train.h loader/loader.h; do
   test -f "src/$h" || continue
   for shown in `closure "$h"`; do say "src/$h shows <mpi.h> through $shown"; done
 done
