@@ -46,7 +46,7 @@ same_eval() {
 ok "and evaluate alike" same_eval
 
 # The baselines of the three optimizations compute the same.
-for toggle in table=baseline allreduce=mpi store=files; do
+for toggle in table=baseline allreduce=mpi allreduce=ring allreduce=rabenseifner allreduce=doubling store=files; do
   ok "2x2 with --$toggle" run "$toggle" 2 2 4 "--$toggle" --eval-every=0 --log="$work/$toggle.log"
   against "$toggle" 2x2
 done
