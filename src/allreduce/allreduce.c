@@ -85,6 +85,7 @@ static tc_status build(tc_allreduce *ctx, const tc_allreduce_options *options, i
     tc_status status = find_algorithm(options->algorithm, &ctx->algorithm);
 
     ctx->options = *options;
+    ctx->options.topology = NULL; /* the caller's */
     if (status == TC_OK)
         status = resolve(ctx, &ctx->options);
     if (status == TC_OK && n < 1)
@@ -134,11 +135,15 @@ tc_status tc_allreduce_create(tc_comm *comm, const tc_allreduce_options *options
     tc_allreduce *ctx = NULL;
     tc_status status = tc_alloc(1, sizeof *ctx, "allreduce context", &ctx);
 
-    if (status == TC_OK) {
-        ctx->comm = comm;
-        status = build(ctx, options, n, count);
-    }
     status = tc_comm_agree(comm, status);
+    if (status == TC_OK)
+        status = tc_places_find(comm, options->topology, &ctx->places);
+    if (status != TC_OK) {
+        tc_free(ctx);
+        return status;
+    }
+    ctx->comm = comm;
+    status = tc_comm_agree(comm, build(ctx, options, n, count));
     if (status == TC_OK)
         status = compare_plans(ctx); /* the same verdict on all ranks */
     if (status != TC_OK) {
@@ -155,6 +160,7 @@ void tc_allreduce_destroy(tc_allreduce *ctx)
         return;
     if (ctx->algorithm != NULL)
         ctx->algorithm->destroy(ctx);
+    tc_places_free(&ctx->places);
     tc_free(ctx->in_flight);
     tc_free(ctx->finished);
     tc_free(ctx->count);

@@ -18,6 +18,7 @@
 #include "base/status.h"
 #include "comm/comm.h"
 #include <stdint.h>
+#include <stdio.h>
 
 typedef struct tc_allreduce tc_allreduce;
 
@@ -34,6 +35,8 @@ typedef struct {
     int window;            /* chunks in flight a flow; 0: the default, 2, or 4 where a rank has one
                             * flow to send; on one host 1 */
     tc_wire_type wire;     /* what travels; not for mpi, which sends floats */
+    const char *topology;  /* NULL, or a file of lines "HOST SWITCH": what is near comes first,
+                            * below a leaf switch, and always on a host.  Not kept. */
 } tc_allreduce_options;
 
 /**
@@ -92,6 +95,15 @@ bool tc_allreduce_overlaps(const tc_allreduce *ctx);
 
 /** One line on what was chosen: "multicolor k=4 d=4 chunk=65536 window=4". */
 const char *tc_allreduce_choices(const tc_allreduce *ctx);
+
+/**
+ * Write the tree of every color: a line a rank, indented by its depth, or a graph for `dot` of
+ * Graphviz.
+ *
+ * Collective: no.
+ * @retval TC_INVAL  the algorithm has no trees.   @retval TC_NOMEM, TC_IO.
+ */
+tc_status tc_allreduce_print_trees(const tc_allreduce *ctx, FILE *out, bool dot);
 
 /** The i-th algorithm's name, or NULL past the last. */
 const char *tc_allreduce_name(int i);

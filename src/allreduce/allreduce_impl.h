@@ -2,6 +2,7 @@
 #define TC_ALLREDUCE_ALLREDUCE_IMPL_H
 /* What an algorithm sees of a context, and what it brings; for the files of this folder alone. */
 #include "allreduce/allreduce.h"
+#include "allreduce/places.h"
 #include "allreduce/plan.h"
 
 typedef struct tc_engine tc_engine;
@@ -31,6 +32,7 @@ struct tc_allreduce {
     tc_engine *engine; /* NULL where the algorithm needs none */
     tc_comm *comm;
     tc_allreduce_options options; /* defaults filled in */
+    tc_places places;
     int n;
     int64_t *count;  /* (n) floats of each bucket */
     bool *in_flight; /* (n) started, not yet reported as done */

@@ -2,9 +2,10 @@
  * `multicolor`: several trees at once, each for its part of the vector (Kumar et al. 2017).
  *
  * Color t of k is a d-ary heap over the ranks, rotated by floor(t*n/k), so that the roots, and as
- * far as n allows the inner nodes, are different ranks.  Part t of a bucket goes up tree t and
- * comes down again in chunks; a chunk comes down as soon as the root has it, while later ones still
- * go up.  Own value, then child 0 with all below it, then child 1, …: the order of the sums.
+ * far as n allows the inner nodes, are different ranks; where several ranks share a host, or hosts
+ * a leaf switch, it is a heap of heaps (places.h).  Part t of a bucket goes up tree t and comes
+ * down again in chunks; a chunk comes down as soon as the root has it, while later ones still go
+ * up.  Own value, then child 0 with all below it, then child 1, …: the order of the sums.
  *
  * Where d = n-1 the trees are stars, and all ranks would send to one root at once.  There they take
  * turns: in round r a rank sends to the r-th before it, and receives from the r-th after it; on the
@@ -14,25 +15,29 @@
 
 #include "allreduce/engine.h"
 
-/* The heap of one color, as this rank sees it. */
+/* The tree of one color, as this rank sees it. */
 static void plan_tree(const tc_allreduce *ctx, tc_plan *plan, int t)
 {
-    int64_t n = tc_comm_size(ctx->comm), arity = ctx->options.arity;
-    int64_t shift = t * n / ctx->options.colors;
-    int64_t place = (tc_comm_rank(ctx->comm) - shift + n) % n; /* in the heap; 0 is the root */
-    int64_t first = place * arity + 1, past = first + arity < n ? first + arity : n;
-    int parent = (int)(((place - 1) / arity + shift) % n);
+    const tc_allreduce_options *o = &ctx->options;
+    int rank = tc_comm_rank(ctx->comm);
+    tc_tree tree;
+    tc_status status = tc_tree_build(&ctx->places, o->colors, o->arity, t, &tree);
 
-    for (int64_t child = first; child < past; child++)
-        tc_plan_step(plan, tc_plan_flow(plan, false), TC_STEP_ADD, (int)((child + shift) % n), t,
-                     t + 1, t, child + 1 == past && place == 0 ? TC_STEP_ROUND : 0);
-    if (place > 0) {
+    if (status != TC_OK) {
+        plan->status = status;
+        return;
+    }
+    int parent = tree.parent[rank], first = tree.child_at[rank], past = tree.child_at[rank + 1];
+    for (int c = first; c < past; c++)
+        tc_plan_step(plan, tc_plan_flow(plan, false), TC_STEP_ADD, tree.child[c], t, t + 1, t,
+                     c + 1 == past && parent < 0 ? TC_STEP_ROUND : 0);
+    if (parent >= 0) {
         tc_plan_step(plan, tc_plan_flow(plan, true), TC_STEP_SEND, parent, t, t + 1, t, 0);
         tc_plan_step(plan, tc_plan_flow(plan, false), TC_STEP_STORE, parent, t, t + 1, t, 0);
     }
-    for (int64_t child = first; child < past; child++)
-        tc_plan_step(plan, tc_plan_flow(plan, true), TC_STEP_SEND, (int)((child + shift) % n), t,
-                     t + 1, t, 0);
+    for (int c = first; c < past; c++)
+        tc_plan_step(plan, tc_plan_flow(plan, true), TC_STEP_SEND, tree.child[c], t, t + 1, t, 0);
+    tc_tree_free(&tree);
 }
 
 /* The color whose root this rank is, or -1. */
@@ -73,7 +78,7 @@ static void multicolor_plan(const tc_allreduce *ctx, tc_plan *plan)
     int k = ctx->options.colors, n = tc_comm_size(ctx->comm);
 
     tc_plan_init(plan, k, k);
-    if (n > 1 && ctx->options.arity >= n - 1)
+    if (n > 1 && ctx->options.arity >= n - 1 && tc_places_are_flat(&ctx->places))
         plan_stars(ctx, plan);
     else
         for (int i = 0; i < k; i++) /* each rank begins with another root */

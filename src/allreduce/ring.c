@@ -5,6 +5,8 @@
  * before it and passes that on, until after n-1 steps rank p-1 has the sum:
  * ((x[p] + x[p+1]) + x[p+2]) + …  Then the sums go round once more.  Segmented, a part is passed on
  * chunk by chunk; plain (chunk < 0), in one message.
+ *
+ * Ranks stand in the ring by place (places.h): only one link leaves each host, and each switch.
  */
 #include <config.h>
 
@@ -14,20 +16,21 @@ enum { SUMS, RESULTS, COLORS };
 
 static void ring_plan(const tc_allreduce *ctx, tc_plan *plan)
 {
-    int n = tc_comm_size(ctx->comm), rank = tc_comm_rank(ctx->comm);
-    int next = (rank + 1) % n, before = (rank + n - 1) % n;
+    const tc_places *p = &ctx->places;
+    int n = p->n, place = p->place[tc_comm_rank(ctx->comm)];
+    int next = p->rank[(place + 1) % n], before = p->rank[(place + n - 1) % n];
 
     tc_plan_init(plan, n, COLORS);
     int send = tc_plan_flow(plan, true), add = tc_plan_flow(plan, false);
     int store = tc_plan_flow(plan, false);
     for (int step = 0; step < n - 1; step++) {
-        int out = (rank - step + n) % n, in = (rank - step - 1 + n) % n;
+        int out = (place - step + n) % n, in = (place - step - 1 + n) % n;
         tc_plan_step(plan, send, TC_STEP_SEND, next, out, out + 1, SUMS, 0);
         tc_plan_step(plan, add, TC_STEP_ADD, before, in, in + 1, SUMS,
                      step == n - 2 ? TC_STEP_ROUND : 0);
     }
     for (int step = 0; step < n - 1; step++) {
-        int out = (rank - step + 1 + n) % n, in = (rank - step + n) % n;
+        int out = (place - step + 1 + n) % n, in = (place - step + n) % n;
         tc_plan_step(plan, send, TC_STEP_SEND, next, out, out + 1, RESULTS, 0);
         tc_plan_step(plan, store, TC_STEP_STORE, before, in, in + 1, RESULTS, 0);
     }

@@ -74,6 +74,8 @@ static tc_status find_hosts(tc_comm *comm)
 #endif
     TC_TRY_MPI(MPI_Comm_rank(local, &comm->local_rank));
     TC_TRY_MPI(MPI_Comm_size(local, &comm->local_size));
+    comm->node = comm->rank;
+    TC_TRY_MPI(MPI_Bcast(&comm->node, 1, MPI_INT, 0, local));
     TC_TRY_MPI(MPI_Comm_free(&local));
     first = comm->local_rank == 0;
     TC_TRY_MPI(MPI_Allreduce(&first, &comm->host_count, 1, MPI_INT, MPI_SUM, comm->mpi));
@@ -200,6 +202,11 @@ int tc_comm_local_size(const tc_comm *comm)
 int tc_comm_host_count(const tc_comm *comm)
 {
     return comm->host_count;
+}
+
+int tc_comm_node(const tc_comm *comm)
+{
+    return comm->node;
 }
 
 const char *tc_comm_host(const tc_comm *comm)

@@ -34,6 +34,7 @@ int tc_comm_size(const tc_comm *comm);
 int tc_comm_local_rank(const tc_comm *comm); /* among the ranks of this host */
 int tc_comm_local_size(const tc_comm *comm);
 int tc_comm_host_count(const tc_comm *comm);
+int tc_comm_node(const tc_comm *comm); /* the lowest rank on this host: names the host's ranks */
 const char *tc_comm_host(const tc_comm *comm);
 
 /**

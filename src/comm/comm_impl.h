@@ -8,7 +8,7 @@ struct tc_comm {
     MPI_Comm exit;  /* the world only: nothing but tc_exit() ever waits in it */
     tc_comm *world; /* itself, for the world */
     int rank, size;
-    int local_rank, local_size, host_count;
+    int local_rank, local_size, host_count, node;
     char host[MPI_MAX_PROCESSOR_NAME + 1];
     double *gathered; /* (size, piece): one piece of tc_comm_sum() from every rank */
     int64_t piece;

@@ -70,3 +70,8 @@ if !SIM_BUILD # it stops ranks and measures real time
 TESTS += tests/allreduce/t-stall.sh
 endif
 EXTRA_DIST += tests/allreduce/t-stall.sh
+
+check_PROGRAMS += tests/allreduce/t-places.n1
+TESTS += tests/allreduce/t-places.n1
+tests_allreduce_t_places_n1_SOURCES = tests/allreduce/t-places.c
+tests_allreduce_t_places_n1_LDADD = libtricolor.la
