@@ -19,10 +19,22 @@ bench_bench_sum_SOURCES = bench/bench-sum.c
 bench_bench_sum_LDADD = libtricolor.la
 
 # bench/netns and what it needs.
-EXTRA_DIST += bench/pack-many bench/netns bench/lib/namespaces.bash bench/lib/agent bench/lib/janitor \
+EXTRA_DIST += bench/pack-many bench/netns bench/lib/namespaces.bash bench/lib/compare.bash \
+	bench/lib/report.awk bench/lib/agent bench/lib/janitor \
 	bench/lib/doze.c
 noinst_DATA += bench/doze.so
 CLEANFILES += bench/doze.so
 bench/doze.so: $(top_srcdir)/bench/lib/doze.c
 	$(AM_V_CCLD)$(MKDIR_P) bench && $(CC) -std=gnu11 -O2 -Wall -Wextra -shared -fPIC -o $@ \
 	  $(top_srcdir)/bench/lib/doze.c
+
+# make bench-mpich: bench-allreduce for MPICH, configured a second time, for bench/netns --mpich.
+MPICC_MPICH = mpicc.mpich
+BENCH_MPICH_CONFIGURE = $(abs_top_srcdir)/configure -q CC='$(MPICC_MPICH)' CFLAGS='$(CFLAGS)' MPIRUN= \
+	MPIRUN_FLAGS= --disable-shared --without-onednn --without-cmocka
+bench-mpich:
+	@$(MKDIR_P) bench/mpich
+	@test -f bench/mpich/config.status || \
+	  { echo "  CONFIGURE bench/mpich"; cd bench/mpich && $(BENCH_MPICH_CONFIGURE) >configure.out 2>&1; } || \
+	  { cat bench/mpich/configure.out >&2; exit 1; }
+	cd bench/mpich && $(MAKE) $(AM_MAKEFLAGS) bench/bench-allreduce bench/doze.so

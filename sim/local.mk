@@ -17,6 +17,6 @@ check-sim:
 	cd sim/build && $(MAKE) $(AM_MAKEFLAGS) check MPIRUN_FLAGS=
 clean-local: clean-sim
 clean-sim:
-	rm -rf sim/build
-.PHONY: check-sim clean-sim
+	rm -rf sim/build bench/mpich
+.PHONY: check-sim clean-sim bench-mpich
 EXTRA_DIST += sim/hosts sim/platform.xml

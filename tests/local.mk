@@ -37,5 +37,6 @@ include tests/train/local.mk
 include tests/draw/local.mk
 include tests/app/local.mk
 include tests/report/local.mk
+include tests/bench/local.mk
 include tests/tree/local.mk
 endif

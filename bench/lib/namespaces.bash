@@ -69,8 +69,9 @@ net_clean() {
 
 net_host() { echo "tc${net_instance}n$1"; }
 
-# net_command COMMAND...: run it without the script's lock and pipe, so that it can't outlive them.
-net_command() { "$@" {net_lock}>&- {net_pipe}>&-; }
+# net_command COMMAND...: become it, in a subshell, without the script's lock and pipe: whoever keeps
+# the pipe open keeps the janitor waiting.
+net_command() { exec "$@" {net_lock}>&- {net_pipe}>&-; }
 
 # net_up HOSTS RATE BURST LATENCY CONGESTION: fails with a message.  $work is removed with it.
 net_up() {

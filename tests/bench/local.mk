@@ -1,0 +1,2 @@
+TESTS += tests/bench/t-netns.sh
+EXTRA_DIST += tests/bench/t-netns.sh
