@@ -26,6 +26,7 @@ enum {
     OPT_ALLREDUCE,
     OPT_ARITY,
     OPT_AUGMENT,
+    OPT_AUX,
     OPT_BACKEND,
     OPT_BIND,
     OPT_BUCKET_BYTES,
@@ -62,6 +63,7 @@ enum {
     OPT_SIZE,
     OPT_STORE,
     OPT_STORE_GROUPS,
+    OPT_STRIDE_IN_1X1,
     OPT_SYNC_STEPS,
     OPT_TABLE,
     OPT_THREADS,
@@ -74,7 +76,10 @@ enum {
 static const struct argp_option options[] = {
     { 0, 0, 0, 0, "What to train:", 1 },
     { "data", 'd', "DIR", 0, "data set: DIR/train and DIR/val, made by tricolor-pack", 0 },
-    { "model", 'm', "NAME", 0, "resnet50 (default), resnet18, resnet20 and others", 0 },
+    { "model", 'm', "NAME", 0, "resnet50 (default), googlenetbn, resnet18, resnet20 and others",
+      0 },
+    { "aux", OPT_AUX, "none|idle|train", 0, "googlenetbn: the auxiliary head (default: none)", 0 },
+    { "stride-in-1x1", OPT_STRIDE_IN_1X1, 0, 0, "resnet50 and deeper: not in the 3x3", 0 },
     { "size", OPT_SIZE, "PIXELS", 0, "input height and width (default: the model's)", 0 },
     { "describe", OPT_DESCRIBE, 0, 0, "print the network and stop", 0 },
 
@@ -143,7 +148,6 @@ static const struct argp_option options[] = {
 
 typedef struct {
     tc_train_options train;
-    bool describe;
     tc_log_level level;
 } arguments;
 
@@ -376,8 +380,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_SIZE:
         return to_int(state, arg, 0, &a->train.size);
+    case OPT_AUX:
+        a->train.aux = arg;
+        return 0;
+    case OPT_STRIDE_IN_1X1:
+        a->train.stride_in_1x1 = true;
+        return 0;
     case OPT_DESCRIBE:
-        a->describe = true;
+        a->train.describe = true;
         return 0;
     case 'v':
         a->level = TC_LOG_DEBUG;
@@ -401,7 +411,7 @@ static tc_status check(void *input)
 {
     const arguments *a = input;
 
-    return a->describe ? TC_OK : tc_train_options_check(&a->train);
+    return tc_train_options_check(&a->train);
 }
 
 int main(int argc, char **argv)
@@ -415,7 +425,7 @@ int main(int argc, char **argv)
     if (rc != 0)
         return rc - 1;
     tc_log_set_level(a.level);
-    if (a.describe)
+    if (a.train.describe)
         return tc_exit(NULL, tc_train_describe(&a.train, stdout));
     tc_train_block_signals();
     status = tc_comm_init(&argc, &argv, &comm);

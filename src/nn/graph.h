@@ -48,7 +48,7 @@ typedef struct {
     double loss_weight;     /* LOSS; 0: evaluated by nobody, its branch gets no gradient */
 } tc_node;
 
-typedef enum { TC_INIT_CONSTANT, TC_INIT_NORMAL, TC_INIT_UNIFORM } tc_init;
+typedef enum { TC_INIT_CONSTANT, TC_INIT_NORMAL } tc_init;
 
 typedef struct {
     char name[TC_NAME_MAX]; /* torchvision's state_dict name: "layer1.0.conv1.weight" */
@@ -57,7 +57,7 @@ typedef struct {
     int64_t offset, count;  /* elements in the flat vector */
     bool decay;             /* weight decay acts: not on BN gamma and beta */
     tc_init init;
-    double value;           /* constant; deviation of the normal; bound of the uniform */
+    double value;           /* the constant; deviation of the normal */
 } tc_param;
 
 /** One BN's running statistics in the flat vector of statistics: mean[C] then variance[C]. */

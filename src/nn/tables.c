@@ -27,8 +27,6 @@ void tc_graph_init_weights(const tc_graph *graph, uint64_t seed, float *flat)
             double value = param->value;
             if (param->init == TC_INIT_NORMAL)
                 value *= tc_rng_normal(&rng);
-            else if (param->init == TC_INIT_UNIFORM)
-                value *= 2.0 * tc_rng_uniform(&rng) - 1.0;
             flat[param->offset + j] = (float)value;
         }
     }
@@ -83,7 +81,7 @@ static void describe_node(const tc_graph *graph, int i, FILE *out)
                  node->ceil ? " ceil" : "");
     else if (node->op == TC_OP_LOSS)
         snprintf(window, sizeof window, "weight %g", node->loss_weight);
-    fprintf(out, "%4d  %-10s  %-24s  %-8s  %-13s  %-18s  %10" PRId64 "  %8.2f\n", i,
+    fprintf(out, "%4d  %-10s  %-27s  %-15s  %-13s  %-18s  %10" PRId64 "  %8.2f\n", i,
             tc_op_name(node->op), node->name, in, shape, window, node_params(graph, node),
             1e-6 * (double)node_macs(graph, node));
 }
@@ -91,10 +89,11 @@ static void describe_node(const tc_graph *graph, int i, FILE *out)
 void tc_graph_describe(const tc_graph *graph, void *stream)
 {
     FILE *out = stream;
+    int convs = 0;
 
     fprintf(out, "%s: input %" PRId64 "x%" PRId64 "x%" PRId64 ", %" PRId64 " classes\n\n",
             graph->name, graph->node[0].c, graph->node[0].h, graph->node[0].w, graph->classes);
-    fprintf(out, "%4s  %-10s  %-24s  %-8s  %-13s  %-18s  %10s  %8s\n", "node", "operation", "name",
+    fprintf(out, "%4s  %-10s  %-27s  %-15s  %-13s  %-18s  %10s  %8s\n", "node", "operation", "name",
             "inputs", "output CxHxW", "window", "parameters", "MMAC");
     for (int i = 0; i < graph->n_nodes; i++)
         describe_node(graph, i, out);
@@ -110,11 +109,14 @@ void tc_graph_describe(const tc_graph *graph, void *stream)
         fprintf(out, "%-40s  %-18s  %10" PRId64 "  %s\n", param->name, shape, param->offset,
                 param->decay ? "yes" : "no");
     }
+    for (int i = 0; i < graph->n_nodes; i++)
+        convs += graph->node[i].op == TC_OP_CONV;
     fprintf(out,
-            "\nnodes %d, parameters %" PRId64 " in %d tensors, gradients %.1f MB in fp32, "
-            "BN statistics %" PRId64 ", %.3f GMAC a picture forward\n",
-            graph->n_nodes, graph->param_count, graph->n_params, 4e-6 * (double)graph->param_count,
-            graph->stat_count, 1e-9 * (double)tc_graph_macs(graph));
+            "\nnodes %d, convolutions %d, parameters %" PRId64 " in %d tensors, gradients %.1f MB "
+            "in fp32, BN statistics %" PRId64 ", %.3f GMAC a picture forward\n",
+            graph->n_nodes, convs, graph->param_count, graph->n_params,
+            4e-6 * (double)graph->param_count, graph->stat_count,
+            1e-9 * (double)tc_graph_macs(graph));
 }
 
 tc_status tc_graph_buckets(const tc_graph *graph, int64_t bytes, int64_t **bound_p, int *n_p)

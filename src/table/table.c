@@ -24,6 +24,12 @@ static tc_status check_options(const tc_table_options *o)
     for (int b = 0; b < o->n_buckets; b++)
         if (o->bound[b + 1] < o->bound[b])
             return tc_fail(TC_INVAL, "table: bucket %d ends before it begins", b);
+    for (int i = 0; strcmp(o->kind, "baseline") == 0 && i < o->graph->n_nodes; i++)
+        if (i != o->graph->loss && o->graph->node[i].loss_weight > 0.0)
+            return tc_fail(TC_INVAL,
+                           "table: the baseline's criterion carries the main loss alone, "
+                           "%s has a second one that trains",
+                           o->graph->name);
     return TC_OK;
 }
 

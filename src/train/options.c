@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include "train/train.h"
+#include "train/run.h"
 
 #include "allreduce/allreduce.h"
 #include "dev/dev.h"
@@ -13,6 +13,7 @@ tc_train_options tc_train_options_default(void)
 {
     return (tc_train_options){
         .model = "resnet50",
+        .aux = "none",
         .store = "memory",
         .store_groups = 1,
         .allreduce = "multicolor",
@@ -102,15 +103,11 @@ static tc_status check_words(const tc_train_options *o)
         const char *option, *word;
         word_at *at;
     } list[] = {
-        { "model", o->model, tc_model_name },
-        { "backend", o->backend, backend_word },
-        { "precision", o->precision, precision_word },
-        { "store", o->store, store_word },
-        { "allreduce", o->allreduce, tc_allreduce_name },
-        { "table", o->table, table_word },
-        { "overlap", o->overlap, overlap_word },
-        { "augment", o->augment, augment_word },
-        { "recipe", o->recipe_name, recipe_word },
+        { "model", o->model, tc_model_name },    { "aux", o->aux, tc_aux_name },
+        { "backend", o->backend, backend_word }, { "precision", o->precision, precision_word },
+        { "store", o->store, store_word },       { "allreduce", o->allreduce, tc_allreduce_name },
+        { "table", o->table, table_word },       { "overlap", o->overlap, overlap_word },
+        { "augment", o->augment, augment_word }, { "recipe", o->recipe_name, recipe_word },
     };
     tc_status status = TC_OK;
 
@@ -152,6 +149,18 @@ static tc_status check_numbers(const tc_train_options *o)
     return TC_OK;
 }
 
+tc_model_options tc_train_model(const tc_train_options *o, int64_t classes)
+{
+    tc_model_options model = {
+        .name = o->model, .classes = classes, .size = o->size, .stride_in_1x1 = o->stride_in_1x1
+    };
+
+    for (int i = 0; tc_aux_name(i) != NULL; i++)
+        if (strcmp(o->aux, tc_aux_name(i)) == 0)
+            model.aux = (tc_aux)i;
+    return model;
+}
+
 tc_status tc_train_options_check(const tc_train_options *o)
 {
     tc_recipe recipe = o->recipe;
@@ -159,8 +168,13 @@ tc_status tc_train_options_check(const tc_train_options *o)
 
     if (status == TC_OK)
         status = check_numbers(o);
-    if (status != TC_OK)
+    if (status != TC_OK || o->describe)
         return status;
+    /* Its criterion sees the main logits alone, as in Torch. */
+    if (strcmp(o->aux, "train") == 0 && strcmp(o->table, "baseline") == 0)
+        return tc_fail(TC_INVAL,
+                       "--aux=train needs --table=optimized: the baseline table's criterion "
+                       "carries the main loss alone; --aux=idle goes with both");
     if (o->data == NULL)
         return tc_fail(TC_INVAL, "--data DIR is needed: a data set made by tricolor-pack");
     if (o->resume && o->checkpoint == NULL)

@@ -93,7 +93,7 @@ tc_status tc_train_run(tc_comm *comm, const tc_train_options *options)
 
 tc_status tc_train_describe(const tc_train_options *options, void *stream)
 {
-    tc_model_options model = { .name = options->model, .classes = 1000, .size = options->size };
+    tc_model_options model = tc_train_model(options, 1000);
     tc_dataset *set = NULL;
     tc_graph *graph = NULL;
     tc_status status = TC_OK;

@@ -11,7 +11,7 @@
 #include "comm/comm.h"
 #include "dev/backend.h"
 #include "loader/loader.h"
-#include "nn/graph.h"
+#include "nn/model.h"
 #include "shard/dataset.h"
 #include "store/store.h"
 #include "table/table.h"
@@ -92,6 +92,7 @@ tc_status tc_run_agree(tc_run *run, tc_status mine);
 tc_status tc_run_plan_cores(tc_run *run);
 
 /* config.c */
+tc_model_options tc_train_model(const tc_train_options *o, int64_t classes); /* local */
 tc_status tc_run_options_json(const tc_run *run, char **text_p);        /* local; tc_free() it */
 tc_status tc_run_options_compare(const char *theirs, const char *ours); /* local */
 tc_status tc_run_config_json(const tc_run *run, char **text_p);         /* local; tc_free() it */

@@ -66,9 +66,7 @@ static tc_status read_datasets(tc_run *run)
 
 static tc_status build_model(tc_run *run)
 {
-    const tc_model_options model = { .name = run->opt->model,
-                                     .classes = run->val_set->n_classes,
-                                     .size = run->opt->size };
+    tc_model_options model = tc_train_model(run->opt, run->val_set->n_classes);
     tc_status status = tc_model_build(&model, &run->graph);
 
     if (status != TC_OK)

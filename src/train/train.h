@@ -17,6 +17,9 @@
 typedef struct {
     const char *data; /* DIR with train/ and val/ */
     const char *model;
+    bool stride_in_1x1; /* bottlenecks: see tc_model_options */
+    const char *aux;    /* googlenetbn: "none", "idle", "train" */
+    bool describe;      /* nothing is trained, and no data needed */
     const char *backend;   /* NULL: the best here */
     const char *precision; /* NULL: f32 */
     const char *store;     /* "memory", "files" */

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "nn/model.h"
 #include "table/cores.h"
 
 #include <stdlib.h>
@@ -170,6 +171,16 @@ static void test_options(rig *r)
     tap_ok(tc_table_create(&o, &table) == TC_INVAL, "no device is refused");
     o = good, o.n_buckets = 1, o.bound = bound;
     tap_ok(tc_table_create(&o, &table) == TC_INVAL, "buckets that miss parameters are refused");
+    tc_graph *heads = NULL;
+    tc_model_options model = { .name = "googlenetbn", .classes = 2, .aux = TC_AUX_TRAIN };
+    int64_t whole[] = { 0, 0 };
+    if (tc_model_build(&model, &heads) != TC_OK)
+        abort();
+    whole[1] = heads->param_count;
+    o = rig_options(r, "baseline", 1, 1), o.graph = heads, o.n_buckets = 1, o.bound = whole;
+    tap_ok(tc_table_create(&o, &table) == TC_INVAL && strstr(tc_error_detail(), "main loss alone"),
+           "a second loss that trains is refused by the baseline");
+    tc_graph_free(heads);
     tap_ok(table == NULL, "and the output is untouched");
     tc_table_destroy(NULL);
     if (!tap_ok(tc_table_create(&good, &table) == TC_OK, "good options are taken"))

@@ -30,10 +30,18 @@ misused "a negative number of epochs" 'epochs=-1' --data="$work/set" --epochs=-1
 misused "something that is no option" "'surplus'" --data="$work/set" surplus
 misused "--resume without a folder" 'resume needs --checkpoint' --data="$work/set" --resume
 misused "--evaluate without weights" 'evaluate needs weights' --data="$work/set" --evaluate
+misused "an unknown auxiliary head" 'aux=some: unknown; it may be: none, idle, train' --model=googlenetbn --aux=some --describe
+misused "an auxiliary head that trains by the baseline table" 'aux=train needs --table=optimized' --data="$work/set" \
+  --model=googlenetbn --aux=train --table=baseline
 ok "--help needs no launcher and no data" "$train" --help
 ok "--describe needs no data" "$train" --model=resnet20 --describe
+ok "--describe of a network with options" sh -c "
+  '$train' --describe --stride-in-1x1 | grep -q ' 25557032 in .* 3.858 GMAC ' &&
+  '$train' --describe --model=googlenetbn --aux=idle | grep -q ' 19147888 in .* 2.764 GMAC '"
 
 # Bad input: status 1.
+fails "too small for an auxiliary head" 1 'size 64, .* smallest is 224; without one .* 64' \
+  "$train" --model=googlenetbn --size=64 --aux=idle --describe
 refused "a folder that is missing" 1 "$work/nowhere" --data="$work/nowhere"
 copy noval; rm -r "$work/noval/val"
 refused "no val" 1 "$work/noval/val" --data="$work/noval"
