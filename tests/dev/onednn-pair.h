@@ -9,6 +9,7 @@ typedef struct {
     tc_dev *dev;
     tc_step *step;
     tc_precision type; /* in which vectors are read and written */
+    bool rounded;      /* bf16: near ties, hits may differ */
     int n_buckets;
 } pair_side;
 

@@ -106,7 +106,7 @@ static tc_status step_once(const pair_data *data, const pair_side *side, double 
     return status;
 }
 
-static void beside_ref(void)
+static void beside_ref(tc_precision precision, double bound)
 {
     tc_graph *graph = NULL;
     pair_data data = { 0 };
@@ -117,7 +117,7 @@ static void beside_ref(void)
     if (status == TC_OK)
         status = pair_open("ref", TC_F64, &data, 1, &ref);
     if (status == TC_OK)
-        status = pair_open("onednn", TC_F32, &data, 1, &dut);
+        status = pair_open("onednn", precision, &data, 1, &dut);
     for (int i = 0; i < STEPS && status == TC_OK; i++) {
         status = step_once(&data, &ref, &a);
         if (status == TC_OK)
@@ -126,8 +126,9 @@ static void beside_ref(void)
         first = i == 0 ? a : first;
         printf("# step %d: ref %.7f onednn %.7f\n", i, a, b);
     }
-    tap_ok(status == TC_OK && worst < 1e-4 && a < first,
-           "resnet20, %d steps: the losses agree to %.1e, and fall%s", STEPS, worst,
+    tap_ok(status == TC_OK && worst < bound && a < first && b < first,
+           "resnet20 in %s, %d steps: the losses agree to %.1e, and fall%s",
+           tc_precision_name(precision), STEPS, worst,
            status == TC_OK ? "" : tc_error_detail());
     pair_close(&ref);
     pair_close(&dut);
@@ -226,7 +227,7 @@ static void same_bits(void)
 
 /* ---- No allocation ---- */
 
-static void no_allocation(int threads)
+static void no_allocation(int threads, tc_precision precision)
 {
 #ifdef __GLIBC__
     tc_graph *graph = NULL;
@@ -239,7 +240,7 @@ static void no_allocation(int threads)
     atomic_store(&calls_library, 0);
     tc_status status = make("resnet20", 9, &graph, &data);
     if (status == TC_OK)
-        status = pair_open("onednn", TC_F32, &data, threads, &side);
+        status = pair_open("onednn", precision, &data, threads, &side);
     for (int i = 0; i < 4 && status == TC_OK; i++) {
         if (i == 2)
             atomic_store(&counting, true);
@@ -264,9 +265,11 @@ static void no_allocation(int threads)
 
 int main(void)
 {
-    no_allocation(1);
-    no_allocation(3);
-    beside_ref();
+    no_allocation(1, TC_F32);
+    no_allocation(3, TC_F32);
+    no_allocation(1, TC_BF16);
+    beside_ref(TC_F32, 1e-4);
+    beside_ref(TC_BF16, 1e-2);
     same_bits();
     return tap_done();
 }

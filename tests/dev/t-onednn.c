@@ -13,7 +13,7 @@ static void names(const tc_backend *b)
     tc_graph *graph = check_graph(check_graph_find("mixed"));
     tc_step *step = NULL;
     int64_t bound[] = { 0, 3 };
-    tc_compile_options options = { .max_batch = 2, .precision = TC_BF16 };
+    tc_compile_options options = { .max_batch = 2, .precision = TC_F16 };
     int count = 0;
 
     tc_status status = b->probe(&count);
@@ -23,7 +23,7 @@ static void names(const tc_backend *b)
     bool ok = b->open(&(tc_dev_options){ .threads = 2 }, &dev) == TC_OK;
     tap_ok(ok && b->compile(dev, graph, &options, &step) == TC_NOSUPPORT && step == NULL &&
                strstr(tc_error_detail(), "f32"),
-           "no bf16: %s", tc_error_detail());
+           "no f16: %s", tc_error_detail());
     options = (tc_compile_options){ .max_batch = 2, .training = true };
     tap_ok(ok && b->compile(dev, graph, &options, &step) == TC_INVAL, "training needs buckets: %s",
            tc_error_detail());

@@ -18,8 +18,9 @@ typedef struct {
     int64_t n;              /* pictures that count: a slice may be short */
     int64_t blocks, pixels; /* blocks of channels in a picture; pixels in a plane */
     dn_mask mask;
-    const float *x, *residual, *dy;
-    float *y, *dz, *dx;
+    int64_t size; /* bytes of an element */
+    const char *x, *residual, *dy;
+    char *y, *dz, *dx;
 } bn_job;
 
 static bn_job job_of(tc_step *step, dn_op *op)
@@ -31,6 +32,7 @@ static bn_job job_of(tc_step *step, dn_op *op)
                      .n = step->slot[step->ran_slot].count,
                      .blocks = (l->c + l->block - 1) / l->block,
                      .pixels = l->h * l->w,
+                     .size = dn_size(l->type),
                      .x = step->value[op->in[0]].data,
                      .residual = op->residual >= 0 ? step->value[op->residual].data : NULL,
                      .y = step->value[op->out].data };
@@ -55,15 +57,16 @@ static double *partial_of(const bn_job *job, int64_t plane, int which)
 static void moments_work(void *ctx, int64_t plane)
 {
     const bn_job *job = ctx;
+    int64_t at = plane * job->pixels * job->step->block * job->size;
 
-    job->step->lanes->moments(job->x + plane * job->pixels * job->step->block, job->pixels,
-                              partial_of(job, plane, 0), partial_of(job, plane, 1));
+    job->step->lanes->moments(job->x + at, job->pixels, partial_of(job, plane, 0),
+                              partial_of(job, plane, 1));
 }
 
 static void affine_work(void *ctx, int64_t plane)
 {
     const bn_job *job = ctx;
-    int64_t block = job->step->block, at = plane * job->pixels * block;
+    int64_t block = job->step->block, at = plane * job->pixels * block * job->size;
     dn_bn_block bn = block_of(job->op, plane % job->blocks * block);
 
     job->step->lanes->bn_affine(job->x + at, job->residual ? job->residual + at : NULL, job->y + at,
@@ -124,7 +127,7 @@ void dn_bn_forward(tc_step *step, dn_op *op)
 static void sums_work(void *ctx, int64_t plane)
 {
     const bn_job *job = ctx;
-    int64_t block = job->step->block, at = plane * job->pixels * block;
+    int64_t block = job->step->block, at = plane * job->pixels * block * job->size;
     dn_bn_block bn = block_of(job->op, plane % job->blocks * block);
 
     job->step->lanes->bn_sums(job->dy + at, job->x + at, job->y + at, job->dz + at, job->pixels,
@@ -134,7 +137,7 @@ static void sums_work(void *ctx, int64_t plane)
 static void apply_work(void *ctx, int64_t plane)
 {
     const bn_job *job = ctx;
-    int64_t block = job->step->block, at = plane * job->pixels * block;
+    int64_t block = job->step->block, at = plane * job->pixels * block * job->size;
     dn_bn_block bn = block_of(job->op, plane % job->blocks * block);
 
     job->step->lanes->bn_apply(job->dy + at, job->x + at, job->dx + at, job->pixels, &bn,
@@ -142,12 +145,12 @@ static void apply_work(void *ctx, int64_t plane)
 }
 
 /* Pictures beyond a short slice have no gradient. */
-static void zero_rest(const bn_job *job, float *data)
+static void zero_rest(const bn_job *job, char *data)
 {
-    int64_t picture = job->blocks * job->pixels * job->step->block;
+    int64_t picture = job->blocks * job->pixels * job->step->block * job->size;
 
     memset(data + job->n * picture, 0,
-           (size_t)((job->step->batch - job->n) * picture) * sizeof *data);
+           (size_t)((job->step->batch - job->n) * picture));
 }
 
 void dn_bn_backward(tc_step *step, dn_op *op)

@@ -8,10 +8,12 @@
 
 static tc_status check_options(const tc_graph *graph, const tc_compile_options *options)
 {
-    if (options->precision != TC_F32)
-        return tc_fail(TC_NOSUPPORT,
-                       "onednn computes in f32 only in this version; use --precision f32"
-                       " or another backend");
+    if (options->precision != TC_F32 && options->precision != TC_BF16)
+        return tc_fail(TC_NOSUPPORT, "onednn computes in f32 or bf16; use --precision f32 or bf16,"
+                                     " or another backend");
+    if (options->precision == TC_BF16 && !dn_has_bf16())
+        return tc_fail(TC_NOSUPPORT, "onednn: no bf16 on %s: it needs AVX-512; use --precision f32",
+                       dn_isa_name());
     if (options->max_batch < 1)
         return tc_fail(TC_INVAL, "onednn: a batch of %lld pictures", (long long)options->max_batch);
     if (options->training && options->n_buckets < 1)
@@ -49,6 +51,7 @@ static tc_status build(tc_dev *dev, const tc_graph *graph, const tc_compile_opti
     step->graph = graph;
     step->batch = options->max_batch;
     step->training = options->training;
+    step->type = options->precision;
     step->n_buckets = options->n_buckets;
     step->stale = true;
     status = tc_alloc(step->n_buckets + 1, sizeof *step->bound, "onednn: bounds", &step->bound);
@@ -149,13 +152,13 @@ static void take_all(tc_step *step)
         step->gradients = tc_arena_take(arena, params, sizeof(float));
     }
     for (int i = 0; i < TC_SLOTS; i++) {
-        step->slot[i].input = tc_arena_take(arena, step->value[0].count, sizeof(float));
+        step->slot[i].input = tc_arena_take(arena, step->value[0].bytes, 1);
         step->slot[i].labels = tc_arena_take(arena, step->batch, sizeof(int32_t));
     }
     for (int i = 0; i < step->n_ops; i++)
         take_op(step, &step->op[i]);
     for (int i = 0; i < step->n_buffers; i++)
-        step->buffer[i].data = tc_arena_take(arena, step->buffer[i].count, sizeof(float));
+        step->buffer[i].data = tc_arena_take(arena, step->buffer[i].bytes, 1);
     step->w_grad = tc_arena_take(arena, step->w_grad_bytes, 1);
     step->dx_flat = tc_arena_take(arena, step->dx_flat_count, sizeof(float));
     step->partial = tc_arena_take(arena, step->partial_count, sizeof(double));
@@ -183,8 +186,9 @@ static void describe(tc_step *step)
     const dn_layout *in = &step->value[0].layout;
 
     snprintf(step->choices, sizeof step->choices,
-             "oneDNN %d.%d.%d, %s, f32, activations nChw%dc, input %s, %d thread%s, %.1f MiB",
-             version->major, version->minor, version->patch, dn_isa_name(), step->block,
+             "oneDNN %d.%d.%d, %s, %s, activations nChw%dc, input %s, %d thread%s, %.1f MiB",
+             version->major, version->minor, version->patch, dn_isa_name(),
+             step->type == TC_BF16 ? "bf16" : "f32", step->block,
              in->block > 1     ? "blocked"
              : in->step_c == 1 ? "nhwc"
                                : "nchw",

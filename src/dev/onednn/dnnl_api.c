@@ -35,6 +35,11 @@ typedef const dnnl_memory_desc_t *md_view;
 #define MD(m) ((m).ndims ? &(m) : NULL)
 #endif
 
+static dnnl_data_type_t type_of(tc_precision type)
+{
+    return type == TC_BF16 ? dnnl_bf16 : dnnl_f32;
+}
+
 static void md_free(md *m)
 {
 #if NEW_API
@@ -44,28 +49,30 @@ static void md_free(md *m)
     memset(m, 0, sizeof *m);
 }
 
-static dnnl_status_t md_by_tag(md *m, int n_dims, const int64_t *dims, dnnl_format_tag_t tag)
+static dnnl_status_t md_by_tag(md *m, int n_dims, const int64_t *dims, tc_precision type,
+                               dnnl_format_tag_t tag)
 {
     dnnl_dims_t d = { 0 };
 
     memcpy(d, dims, (size_t)n_dims * sizeof *d);
 #if NEW_API
-    return dnnl_memory_desc_create_with_tag(m, n_dims, d, dnnl_f32, tag);
+    return dnnl_memory_desc_create_with_tag(m, n_dims, d, type_of(type), tag);
 #else
-    return dnnl_memory_desc_init_by_tag(m, n_dims, d, dnnl_f32, tag);
+    return dnnl_memory_desc_init_by_tag(m, n_dims, d, type_of(type), tag);
 #endif
 }
 
-static dnnl_status_t md_by_strides(md *m, int n_dims, const int64_t *dims, const int64_t *strides)
+static dnnl_status_t md_by_strides(md *m, int n_dims, const int64_t *dims, tc_precision type,
+                                   const int64_t *strides)
 {
     dnnl_dims_t d = { 0 }, s = { 0 };
 
     memcpy(d, dims, (size_t)n_dims * sizeof *d);
     memcpy(s, strides, (size_t)n_dims * sizeof *s);
 #if NEW_API
-    return dnnl_memory_desc_create_with_strides(m, n_dims, d, dnnl_f32, s);
+    return dnnl_memory_desc_create_with_strides(m, n_dims, d, type_of(type), s);
 #else
-    return dnnl_memory_desc_init_by_strides(m, n_dims, d, dnnl_f32, s);
+    return dnnl_memory_desc_init_by_strides(m, n_dims, d, type_of(type), s);
 #endif
 }
 
@@ -76,13 +83,13 @@ static dnnl_status_t md_of_layout(md *m, const dn_layout *layout)
 
     switch (layout->block) {
     case 0:
-        return md_by_tag(m, 4, dims, dnnl_format_tag_any);
+        return md_by_tag(m, 4, dims, layout->type, dnnl_format_tag_any);
     case 1:
-        return md_by_strides(m, 4, dims, strides);
+        return md_by_strides(m, 4, dims, layout->type, strides);
     case 8:
-        return md_by_tag(m, 4, dims, dnnl_nChw8c);
+        return md_by_tag(m, 4, dims, layout->type, dnnl_nChw8c);
     default:
-        return md_by_tag(m, 4, dims, dnnl_nChw16c);
+        return md_by_tag(m, 4, dims, layout->type, dnnl_nChw16c);
     }
 }
 
@@ -121,7 +128,8 @@ typedef struct {
     dnnl_dims_t stride, pad_before, pad_after, dilation;
 } geometry;
 
-static dnnl_status_t geometry_make(geometry *g, const dn_window *w)
+/* @param type  of the weights or their gradient. */
+static dnnl_status_t geometry_make(geometry *g, const dn_window *w, tc_precision type)
 {
     const dn_layout *src = w->src, *dst = w->dst;
     const int64_t weights[4] = { dst->c, src->c, w->kh, w->kw };
@@ -137,9 +145,9 @@ static dnnl_status_t geometry_make(geometry *g, const dn_window *w)
     if (status == dnnl_success)
         status = md_of_layout(&g->dst, dst);
     if (status == dnnl_success)
-        status = md_by_tag(&g->weights, 4, weights, dnnl_format_tag_any);
+        status = md_by_tag(&g->weights, 4, weights, type, dnnl_format_tag_any);
     if (w->bias && status == dnnl_success)
-        status = md_by_tag(&g->bias, 1, &dst->c, dnnl_a);
+        status = md_by_tag(&g->bias, 1, &dst->c, TC_F32, dnnl_a);
     return status;
 }
 
@@ -154,7 +162,7 @@ static void geometry_free(geometry *g)
 tc_status dn_conv_forward(tc_dev *dev, const dn_window *window, const char *node, dn_prim *prim)
 {
     geometry g;
-    dnnl_status_t status = geometry_make(&g, window);
+    dnnl_status_t status = geometry_make(&g, window, window->src->type);
 
 #if NEW_API
     if (status == dnnl_success)
@@ -179,7 +187,7 @@ tc_status dn_conv_backward_data(tc_dev *dev, const dn_window *window, const dn_p
                                 const char *node, dn_prim *prim)
 {
     geometry g;
-    dnnl_status_t status = geometry_make(&g, window);
+    dnnl_status_t status = geometry_make(&g, window, window->src->type);
 
 #if NEW_API
     if (status == dnnl_success)
@@ -204,7 +212,7 @@ tc_status dn_conv_backward_weights(tc_dev *dev, const dn_window *window, const d
                                    const char *node, dn_prim *prim)
 {
     geometry g;
-    dnnl_status_t status = geometry_make(&g, window);
+    dnnl_status_t status = geometry_make(&g, window, TC_F32);
 
 #if NEW_API
     if (status == dnnl_success)
@@ -230,7 +238,7 @@ static dnnl_status_t md_of_matrix(md *m, const dn_matrix *matrix)
     const int64_t dims[2] = { matrix->rows, matrix->cols };
     const int64_t strides[2] = { matrix->step_row, matrix->step_col };
 
-    return md_by_strides(m, 2, dims, strides);
+    return md_by_strides(m, 2, dims, TC_F32, strides);
 }
 
 tc_status dn_matmul(tc_dev *dev, const dn_matrix *a, const dn_matrix *b, bool bias,
@@ -247,7 +255,7 @@ tc_status dn_matmul(tc_dev *dev, const dn_matrix *a, const dn_matrix *b, bool bi
     if (status == dnnl_success)
         status = md_of_matrix(&mb, b);
     if (status == dnnl_success && bias)
-        status = md_by_tag(&mbias, 2, row, dnnl_ab);
+        status = md_by_tag(&mbias, 2, row, TC_F32, dnnl_ab);
     if (status == dnnl_success)
         status = md_of_matrix(&mdst, dst);
 #if NEW_API
@@ -288,7 +296,7 @@ tc_status dn_weights_reorder(tc_dev *dev, const int64_t dims[4], const dn_prim *
     md_view chosen = arg_md(of, arg);
 
     memset(&plain, 0, sizeof plain);
-    tc_status status = dn_check(md_by_tag(&plain, 4, dims, dnnl_oihw), "weights", node);
+    tc_status status = dn_check(md_by_tag(&plain, 4, dims, TC_F32, dnnl_oihw), "weights", node);
     if (status == TC_OK && !dnnl_memory_desc_equal(MD(plain), chosen))
         status = back ? reorder(dev, chosen, MD(plain), node, prim)
                       : reorder(dev, MD(plain), chosen, node, prim);
@@ -327,6 +335,7 @@ bool dn_arg_layout(const dn_prim *prim, int arg, dn_layout *layout_p)
 {
     md_view m = arg_md(prim, arg);
     int n_blocks = 0;
+    dnnl_data_type_t data_type;
     const int64_t *dims, *strides, *blocks, *which;
 
     if (m == NULL)
@@ -335,7 +344,9 @@ bool dn_arg_layout(const dn_prim *prim, int arg, dn_layout *layout_p)
     dnnl_format_kind_t kind;
     const dnnl_dims_t *pd, *ps, *pb, *pi;
     if (dnnl_memory_desc_query(m, dnnl_query_format_kind, &kind) != dnnl_success ||
-        kind != dnnl_blocked || dnnl_memory_desc_query(m, dnnl_query_dims, &pd) != dnnl_success ||
+        kind != dnnl_blocked ||
+        dnnl_memory_desc_query(m, dnnl_query_data_type, &data_type) != dnnl_success ||
+        dnnl_memory_desc_query(m, dnnl_query_dims, &pd) != dnnl_success ||
         dnnl_memory_desc_query(m, dnnl_query_strides, &ps) != dnnl_success ||
         dnnl_memory_desc_query(m, dnnl_query_inner_nblks_s32, &n_blocks) != dnnl_success ||
         dnnl_memory_desc_query(m, dnnl_query_inner_blks, &pb) != dnnl_success ||
@@ -348,6 +359,7 @@ bool dn_arg_layout(const dn_prim *prim, int arg, dn_layout *layout_p)
 #else
     if (m->format_kind != dnnl_blocked)
         return false;
+    data_type = m->data_type;
     dims = m->dims;
     strides = m->format_desc.blocking.strides;
     n_blocks = m->format_desc.blocking.inner_nblks;
@@ -356,7 +368,8 @@ bool dn_arg_layout(const dn_prim *prim, int arg, dn_layout *layout_p)
 #endif
     if (n_blocks > 1 || (n_blocks == 1 && (which[0] != 1 || (blocks[0] != 8 && blocks[0] != 16))))
         return false;
-    *layout_p = (dn_layout){ .n = dims[0],
+    *layout_p = (dn_layout){ .type = data_type == dnnl_bf16 ? TC_BF16 : TC_F32,
+                             .n = dims[0],
                              .c = dims[1],
                              .h = dims[2],
                              .w = dims[3],
@@ -414,6 +427,11 @@ tc_status dn_run(tc_dev *dev, dn_prim *prim, int slot)
     if (status == dnnl_success)
         status = dnnl_stream_wait(dev->stream);
     return dn_check(status, "execution", "a primitive");
+}
+
+bool dn_has_bf16(void)
+{
+    return strncmp(dn_isa_name(), "avx512", 6) == 0;
 }
 
 const char *dn_isa_name(void)

@@ -42,50 +42,96 @@ static inline __attribute__((always_inline)) pool_window window_at(const dn_pool
     return w;
 }
 
-#define LANES           8
-#define LANE_NAME(name) lanes8_##name
-#include "dev/onednn/lanes.h"
-#undef LANES
-#undef LANE_NAME
-#define LANES           16
-#define LANE_NAME(name) lanes16_##name
-#include "dev/onednn/lanes.h"
-#undef LANES
-#undef LANE_NAME
+/* ---- Element by element, in f32 and bf16 ---- */
 
-const dn_lanes *dn_lanes_of(int block)
+static inline __attribute__((always_inline)) float up(uint16_t half)
 {
-    return block == 8 ? &lanes8_table : &lanes16_table;
+    union {
+        uint32_t bits;
+        float value;
+    } v = { (uint32_t)half << 16 };
+    return v.value;
 }
 
-CLONES void dn_k_add(const float *a, const float *b, float *y, int64_t count)
+/* To the nearest, ties to even; a NaN stays one. */
+static inline __attribute__((always_inline)) uint16_t down(float value)
 {
-#pragma omp simd
-    for (int64_t i = 0; i < count; i++)
-        y[i] = a[i] + b[i];
+    union {
+        float value;
+        uint32_t bits;
+    } v = { value };
+    uint32_t near = v.bits + 0x7fff + ((v.bits >> 16) & 1);
+    return (uint16_t)((value != value ? v.bits | 0x400000 : near) >> 16);
 }
 
-CLONES void dn_k_add_relu(const float *a, const float *b, float *y, int64_t count)
+uint16_t dn_bf16(float value)
 {
-#pragma omp simd
-    for (int64_t i = 0; i < count; i++) {
-        float v = a[i] + b[i];
-        y[i] = v <= 0 ? 0 : v; /* a NaN stays */
+    return down(value);
+}
+
+#define SAME(v) (v)
+/* The four functions of one type; a NaN passes the ReLU. */
+#define POINTS(suffix, type, IN, OUT)                                                              \
+    CLONES static void add_##suffix(const void *a_, const void *b_, void *y_, int64_t count)       \
+    {                                                                                              \
+        const type *a = a_, *b = b_;                                                               \
+        type *y = y_;                                                                              \
+        _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] = OUT(IN(a[i]) + IN(b[i]));   \
+    }                                                                                              \
+    CLONES static void add_relu_##suffix(const void *a_, const void *b_, void *y_, int64_t count)  \
+    {                                                                                              \
+        const type *a = a_, *b = b_;                                                               \
+        type *y = y_;                                                                              \
+        _Pragma("omp simd") for (int64_t i = 0; i < count; i++)                                    \
+        {                                                                                          \
+            float v = IN(a[i]) + IN(b[i]);                                                         \
+            y[i] = OUT(v <= 0 ? 0 : v);                                                            \
+        }                                                                                          \
+    }                                                                                              \
+    CLONES static void relu_##suffix(const void *x_, void *y_, int64_t count)                      \
+    {                                                                                              \
+        const type *x = x_;                                                                        \
+        type *y = y_;                                                                              \
+        _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] = IN(x[i]) <= 0 ? 0 : x[i];   \
+    }                                                                                              \
+    CLONES static void mask_##suffix(const void *dy_, const void *y_, void *dz_, int64_t count)    \
+    {                                                                                              \
+        const type *dy = dy_, *y = y_;                                                             \
+        type *dz = dz_;                                                                            \
+        _Pragma("omp simd") for (int64_t i = 0; i < count; i++) dz[i] = IN(y[i]) <= 0 ? 0 : dy[i]; \
     }
-}
+POINTS(f32, float, SAME, SAME)
+POINTS(bf16, uint16_t, up, down)
 
-CLONES void dn_k_relu(const float *x, float *y, int64_t count)
-{
-#pragma omp simd
-    for (int64_t i = 0; i < count; i++)
-        y[i] = x[i] <= 0 ? 0 : x[i];
-}
+/* ---- Plane by plane ---- */
 
-CLONES void dn_k_mask(const float *dy, const float *y, float *dz, int64_t count)
+#define LANES           8
+#define LANE_NAME(name) lanes8_f32_##name
+#define LANE_BF16       0
+#include "dev/onednn/lanes.h"
+#undef LANES
+#undef LANE_NAME
+#undef LANE_BF16
+#define LANES           16
+#define LANE_NAME(name) lanes16_f32_##name
+#define LANE_BF16       0
+#include "dev/onednn/lanes.h"
+#undef LANES
+#undef LANE_NAME
+#undef LANE_BF16
+#define LANES           16
+#define LANE_NAME(name) lanes16_bf16_##name
+#define LANE_BF16       1
+#include "dev/onednn/lanes.h"
+#undef LANES
+#undef LANE_NAME
+#undef LANE_BF16
+
+const dn_lanes *dn_lanes_of(int block, tc_precision type)
 {
-#pragma omp simd
-    for (int64_t i = 0; i < count; i++)
-        dz[i] = y[i] <= 0 ? 0 : dy[i];
+    if (type == TC_BF16)
+        return &lanes16_bf16_table;
+    return block == 8 ? &lanes8_f32_table : &lanes16_f32_table;
 }
 
 CLONES void dn_k_sgd(const float *sum, float *w, float *v, int64_t count, const tc_sgd *sgd,
@@ -109,17 +155,22 @@ CLONES void dn_k_sgd(const float *sum, float *w, float *v, int64_t count, const 
     }
 }
 
-void dn_k_normalise(const uint8_t *rgb, const float lut[3][256], const float *offset, float *out,
+void dn_k_normalise(const uint8_t *rgb, const float lut[3][256], const float *offset, void *out,
                     const dn_layout *layout)
 {
     for (int c = 0; c < 3; c++) {
         const uint8_t *from = rgb + c;
         float add = offset ? offset[c] : 0;
-        float *plane = out + c / layout->block * layout->step_c + c % layout->block;
+        int64_t plane = c / layout->block * layout->step_c + c % layout->block;
         for (int64_t h = 0; h < layout->h; h++) {
-            float *row = plane + h * layout->step_h;
-            for (int64_t w = 0; w < layout->w; w++, from += 3)
-                row[w * layout->step_w] = lut[c][*from] + add;
+            int64_t row = plane + h * layout->step_h;
+            for (int64_t w = 0; w < layout->w; w++, from += 3) {
+                float v = lut[c][*from] + add;
+                if (layout->type == TC_BF16)
+                    ((uint16_t *)out)[row + w * layout->step_w] = down(v);
+                else
+                    ((float *)out)[row + w * layout->step_w] = v;
+            }
         }
     }
 }

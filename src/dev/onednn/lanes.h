@@ -1,6 +1,7 @@
 /*
- * The kernels on planes, for one block size: included by kernels.c with LANES (8 or 16) and
- * LANE_NAME(name) defined.  One pixel of a plane is one vector of LANES floats.
+ * The kernels on planes, for one block size and one type: included by kernels.c with LANES (8 or
+ * 16), LANE_NAME(name), LANE_BF16 (0 or 1) defined.  One pixel of a plane is LANES elements, f32 or
+ * bf16; all arithmetic is in f32.
  *
  * Sums run in float over CHUNK pixels, while those lie in the first-level cache, and in double
  * from there on: fast, and stable for any mean and size.
@@ -11,18 +12,41 @@ typedef uint8_t LANE_NAME(bytes) __attribute__((vector_size(LANES), aligned(1), 
 #define VEC         LANE_NAME(vec)
 #define MASK        LANE_NAME(mask)
 #define BYTES       LANE_NAME(bytes)
-#define LOAD(p)     (*(const VEC *)(p))
-#define STORE(p, v) (*(VEC *)(p) = (v))
+#define LOADF(p)     (*(const VEC *)(p))
+#define STOREF(p, v) (*(VEC *)(p) = (v))
+/* Macros, not functions: gcc takes vectors apart in a function before it inlines it. */
+#if LANE_BF16
+typedef uint16_t LANE_NAME(half) __attribute__((vector_size(LANES * 2), aligned(2), may_alias));
+typedef uint32_t LANE_NAME(bits) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
+#define ELEM uint16_t
+#define HALF LANE_NAME(half)
+#define BITS LANE_NAME(bits)
+#define LOAD(p) ((VEC)(__builtin_convertvector(*(const HALF *)(p), BITS) << 16))
+/* To the nearest, ties to even; a NaN stays one. */
+#define STORE(p, v)                                                                                \
+    do {                                                                                           \
+        VEC f_ = (v);                                                                              \
+        BITS u_ = (BITS)f_, nan_ = (BITS)(f_ != f_);                                               \
+        u_ = ((u_ + 0x7fff + ((u_ >> 16) & 1)) & ~nan_) | ((u_ | 0x400000) & nan_);                \
+        *(HALF *)(p) = __builtin_convertvector(u_ >> 16, HALF);                                    \
+    } while (0)
+#else
+#define ELEM        float
+#define LOAD(p)     LOADF(p)
+#define STORE(p, v) STOREF(p, v)
+#endif
 /* v where not (y <= 0), else 0; a NaN passes, so that it is seen in the loss. */
 #define KEEP(v, y) ((VEC)((MASK)(v) & ~((y) <= (VEC){ 0 })))
 
-CLONES static void LANE_NAME(moments)(const float *x, int64_t pixels, double *mean, double *m2)
+CLONES static void LANE_NAME(moments)(const void *x_, int64_t pixels, double *mean, double *m2)
 {
+    const ELEM *x = x_;
+
     for (int j = 0; j < LANES; j++)
         mean[j] = m2[j] = 0;
     for (int64_t done = 0; done < pixels; done += CHUNK) {
         int64_t n = pixels - done < CHUNK ? pixels - done : CHUNK;
-        const float *p = x + done * LANES;
+        const ELEM *p = x + done * LANES;
         VEC s0 = { 0 }, s1 = { 0 }, q0 = { 0 }, q1 = { 0 };
         int64_t i;
         for (i = 0; i + 1 < n; i += 2) {
@@ -42,8 +66,8 @@ CLONES static void LANE_NAME(moments)(const float *x, int64_t pixels, double *me
             q0 += d0 * d0;
         }
         float cm[LANES], cq[LANES];
-        STORE(cm, m);
-        STORE(cq, q0 + q1);
+        STOREF(cm, m);
+        STOREF(cq, q0 + q1);
         double share = (double)n / (double)(done + n); /* Chan et al.: join two sets' moments */
         for (int j = 0; j < LANES; j++) {
             double delta = cm[j] - mean[j];
@@ -53,10 +77,12 @@ CLONES static void LANE_NAME(moments)(const float *x, int64_t pixels, double *me
     }
 }
 
-CLONES static void LANE_NAME(bn_affine)(const float *x, const float *residual, float *y,
+CLONES static void LANE_NAME(bn_affine)(const void *x_, const void *residual_, void *y_,
                                         int64_t pixels, const dn_bn_block *bn, bool relu)
 {
-    const VEC mean = LOAD(bn->mean), scale = LOAD(bn->scale), shift = LOAD(bn->shift);
+    const ELEM *x = x_, *residual = residual_;
+    ELEM *y = y_;
+    const VEC mean = LOADF(bn->mean), scale = LOADF(bn->scale), shift = LOADF(bn->shift);
     int64_t n = pixels * LANES;
 
     if (residual != NULL && relu) {
@@ -78,11 +104,13 @@ CLONES static void LANE_NAME(bn_affine)(const float *x, const float *residual, f
     }
 }
 
-CLONES static void LANE_NAME(bn_sums)(const float *dy, const float *x, const float *y, float *dz,
+CLONES static void LANE_NAME(bn_sums)(const void *dy_, const void *x_, const void *y_, void *dz_,
                                       int64_t pixels, const dn_bn_block *bn, dn_mask how,
                                       double *sum_g, double *sum_gx)
 {
-    const VEC mean = LOAD(bn->mean), scale = LOAD(bn->scale), shift = LOAD(bn->shift);
+    const ELEM *dy = dy_, *x = x_, *y = y_;
+    ELEM *dz = dz_;
+    const VEC mean = LOADF(bn->mean), scale = LOADF(bn->scale), shift = LOADF(bn->shift);
 
     for (int j = 0; j < LANES; j++)
         sum_g[j] = sum_gx[j] = 0;
@@ -112,8 +140,8 @@ CLONES static void LANE_NAME(bn_sums)(const float *dy, const float *x, const flo
             }
         }
         float cs[LANES], cx[LANES];
-        STORE(cs, s);
-        STORE(cx, sx);
+        STOREF(cs, s);
+        STOREF(cx, sx);
         for (int j = 0; j < LANES; j++) {
             sum_g[j] += cs[j];
             sum_gx[j] += cx[j];
@@ -121,11 +149,13 @@ CLONES static void LANE_NAME(bn_sums)(const float *dy, const float *x, const flo
     }
 }
 
-CLONES static void LANE_NAME(bn_apply)(const float *dy, const float *x, float *dx, int64_t pixels,
+CLONES static void LANE_NAME(bn_apply)(const void *dy_, const void *x_, void *dx_, int64_t pixels,
                                        const dn_bn_block *bn, dn_mask how)
 {
-    const VEC mean = LOAD(bn->mean), scale = LOAD(bn->scale), shift = LOAD(bn->shift);
-    const VEC p = LOAD(bn->p), q = LOAD(bn->q), r = LOAD(bn->r);
+    const ELEM *dy = dy_, *x = x_;
+    ELEM *dx = dx_;
+    const VEC mean = LOADF(bn->mean), scale = LOADF(bn->scale), shift = LOADF(bn->shift);
+    const VEC p = LOADF(bn->p), q = LOADF(bn->q), r = LOADF(bn->r);
     int64_t n = pixels * LANES;
 
     if (how == DN_MASK_INPUT) {
@@ -140,8 +170,9 @@ CLONES static void LANE_NAME(bn_apply)(const float *dy, const float *x, float *d
     }
 }
 
-CLONES static void LANE_NAME(average)(const float *x, int64_t pixels, float *y)
+CLONES static void LANE_NAME(average)(const void *x_, int64_t pixels, float *y)
 {
+    const ELEM *x = x_;
     double sum[LANES] = { 0 };
 
     for (int64_t done = 0; done < pixels; done += CHUNK) {
@@ -150,7 +181,7 @@ CLONES static void LANE_NAME(average)(const float *x, int64_t pixels, float *y)
         for (int64_t i = at; i < at + n; i += LANES)
             s += LOAD(x + i);
         float cs[LANES];
-        STORE(cs, s);
+        STOREF(cs, s);
         for (int j = 0; j < LANES; j++)
             sum[j] += cs[j];
     }
@@ -158,16 +189,20 @@ CLONES static void LANE_NAME(average)(const float *x, int64_t pixels, float *y)
         y[j] = (float)(sum[j] / (double)pixels);
 }
 
-CLONES static void LANE_NAME(spread)(const float *dy, int64_t pixels, float *dx)
+CLONES static void LANE_NAME(spread)(const float *dy, int64_t pixels, void *dx_)
 {
-    const VEC v = LOAD(dy) / (float)pixels;
+    ELEM *dx = dx_;
+    const VEC v = LOADF(dy) / (float)pixels;
 
     for (int64_t i = 0; i < pixels * LANES; i += LANES)
         STORE(dx + i, v);
 }
 
-CLONES static void LANE_NAME(avg_pool)(const float *x, float *y, const dn_pool_shape *s)
+CLONES static void LANE_NAME(avg_pool)(const void *x_, void *y_, const dn_pool_shape *s)
 {
+    const ELEM *x = x_;
+    ELEM *y = y_;
+
     for (int64_t oh = 0; oh < s->out_h; oh++)
         for (int64_t ow = 0; ow < s->out_w; ow++) {
             pool_window w = window_at(s, oh, ow);
@@ -179,8 +214,11 @@ CLONES static void LANE_NAME(avg_pool)(const float *x, float *y, const dn_pool_s
         }
 }
 
-CLONES static void LANE_NAME(avg_pool_back)(const float *dy, float *dx, const dn_pool_shape *s)
+CLONES static void LANE_NAME(avg_pool_back)(const void *dy_, void *dx_, const dn_pool_shape *s)
 {
+    const ELEM *dy = dy_;
+    ELEM *dx = dx_;
+
     for (int64_t i = 0; i < s->h * s->w * LANES; i += LANES)
         STORE(dx + i, (VEC){ 0 });
     for (int64_t oh = 0; oh < s->out_h; oh++)
@@ -189,7 +227,7 @@ CLONES static void LANE_NAME(avg_pool_back)(const float *dy, float *dx, const dn
             const VEC g = LOAD(dy + (oh * s->out_w + ow) * LANES) / (float)w.area;
             for (int64_t h = w.h0; h < w.h1; h++)
                 for (int64_t i = w.w0; i < w.w1; i++) {
-                    float *at = dx + (h * s->w + i) * LANES;
+                    ELEM *at = dx + (h * s->w + i) * LANES;
                     STORE(at, LOAD(at) + g);
                 }
         }
@@ -197,20 +235,22 @@ CLONES static void LANE_NAME(avg_pool_back)(const float *dy, float *dx, const dn
 
 /* The first of equal values wins, a NaN wins over all; `which` gets its number in the window.
  * (Loops over the lanes: gcc 12 takes vectors apart where two comparisons are joined.) */
-CLONES static void LANE_NAME(max_pool)(const float *x, float *y, uint8_t *which,
+CLONES static void LANE_NAME(max_pool)(const void *x_, void *y_, uint8_t *which,
                                        const dn_pool_shape *s)
 {
+    const ELEM *x = x_;
+    ELEM *y = y_;
+
     for (int64_t oh = 0; oh < s->out_h; oh++)
         for (int64_t ow = 0; ow < s->out_w; ow++) {
             pool_window w = window_at(s, oh, ow);
             int64_t at = (oh * s->out_w + ow) * LANES;
-            const float *first = x + (w.h0 * s->w + w.w0) * LANES;
-            float best[LANES];
+            float best[LANES], v[LANES];
             int32_t number[LANES] = { 0 }, k = 0;
-            memcpy(best, first, sizeof best);
+            STOREF(best, LOAD(x + (w.h0 * s->w + w.w0) * LANES));
             for (int64_t h = w.h0; h < w.h1; h++)
                 for (int64_t i = w.w0; i < w.w1; i++, k++) {
-                    const float *v = x + (h * s->w + i) * LANES;
+                    STOREF(v, LOAD(x + (h * s->w + i) * LANES));
 #pragma omp simd
                     for (int j = 0; j < LANES; j++) {
                         bool take = (v[j] > best[j]) | (v[j] != v[j]);
@@ -218,15 +258,18 @@ CLONES static void LANE_NAME(max_pool)(const float *x, float *y, uint8_t *which,
                         number[j] = take ? k : number[j];
                     }
                 }
-            memcpy(y + at, best, sizeof best);
+            STORE(y + at, LOADF(best));
             for (int j = 0; which != NULL && j < LANES; j++)
                 which[at + j] = (uint8_t)number[j];
         }
 }
 
-CLONES static void LANE_NAME(max_pool_back)(const float *dy, const uint8_t *which, float *dx,
+CLONES static void LANE_NAME(max_pool_back)(const void *dy_, const uint8_t *which, void *dx_,
                                             const dn_pool_shape *s)
 {
+    const ELEM *dy = dy_;
+    ELEM *dx = dx_;
+
     for (int64_t i = 0; i < s->h * s->w * LANES; i += LANES)
         STORE(dx + i, (VEC){ 0 });
     for (int64_t oh = 0; oh < s->out_h; oh++)
@@ -238,7 +281,7 @@ CLONES static void LANE_NAME(max_pool_back)(const float *dy, const uint8_t *whic
             MASK k = { 0 };
             for (int64_t h = w.h0; h < w.h1; h++)
                 for (int64_t i = w.w0; i < w.w1; i++, k += 1) {
-                    float *at = dx + (h * s->w + i) * LANES;
+                    ELEM *at = dx + (h * s->w + i) * LANES;
                     STORE(at, LOAD(at) + (VEC)((MASK)g & (number == k)));
                 }
         }
@@ -246,6 +289,17 @@ CLONES static void LANE_NAME(max_pool_back)(const float *dy, const uint8_t *whic
 
 static const dn_lanes LANE_NAME(table) = {
     .block = LANES,
+#if LANE_BF16
+    .add = add_bf16,
+    .add_relu = add_relu_bf16,
+    .relu = relu_bf16,
+    .mask = mask_bf16,
+#else
+    .add = add_f32,
+    .add_relu = add_relu_f32,
+    .relu = relu_f32,
+    .mask = mask_f32,
+#endif
     .moments = LANE_NAME(moments),
     .bn_affine = LANE_NAME(bn_affine),
     .bn_sums = LANE_NAME(bn_sums),
@@ -261,6 +315,11 @@ static const dn_lanes LANE_NAME(table) = {
 #undef VEC
 #undef MASK
 #undef BYTES
+#undef LOADF
+#undef STOREF
 #undef LOAD
 #undef STORE
+#undef ELEM
+#undef HALF
+#undef BITS
 #undef KEEP

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define CHUNK ((int64_t)16384) /* floats that one thread takes at a time */
+#define CHUNK ((int64_t)16384) /* elements that one thread takes at a time */
 
 void dn_parallel(const tc_dev *dev, int64_t count, void (*work)(void *ctx, int64_t i), void *ctx)
 {
@@ -22,37 +22,46 @@ void dn_parallel(const tc_dev *dev, int64_t count, void (*work)(void *ctx, int64
 /* ---- Element by element ---- */
 
 typedef struct {
-    void (*two)(const float *a, const float *b, float *y, int64_t count);
-    void (*one)(const float *a, float *y, int64_t count);
-    const float *a, *b;
-    float *y;
-    int64_t count;
+    void (*two)(const void *a, const void *b, void *y, int64_t count);
+    void (*one)(const void *a, void *y, int64_t count);
+    const void *a, *b;
+    void *y;
+    int64_t count, size; /* elements; bytes of one */
 } flat_job;
 
 static void flat_work(void *ctx, int64_t i)
 {
     const flat_job *job = ctx;
-    int64_t at = i * CHUNK, n = job->count - at < CHUNK ? job->count - at : CHUNK;
+    int64_t first = i * CHUNK, n = job->count - first < CHUNK ? job->count - first : CHUNK;
+    int64_t at = first * job->size;
 
     if (job->two != NULL)
-        job->two(job->a + at, job->b + at, job->y + at, n);
+        job->two((const char *)job->a + at, (const char *)job->b + at, (char *)job->y + at, n);
     else
-        job->one(job->a + at, job->y + at, n);
+        job->one((const char *)job->a + at, (char *)job->y + at, n);
 }
 
-static void flat_run(const tc_step *step, flat_job job)
+static void flat_run(const tc_step *step, const dn_value *like, flat_job job)
 {
+    job.count = like->count;
+    job.size = dn_size(like->layout.type);
     dn_parallel(step->dev, (job.count + CHUNK - 1) / CHUNK, flat_work, &job);
+}
+
+static const dn_lanes *lanes_of(const tc_step *step, const dn_value *value)
+{
+    return dn_lanes_of(step->block, value->layout.type);
 }
 
 /* ---- Plane by plane ---- */
 
 typedef struct {
     const dn_lanes *lanes;
-    const float *from;
-    float *to;
-    int64_t pixels, step_from, step_to; /* floats from plane to plane */
+    const char *from;
+    char *to;
+    int64_t pixels, step_from, step_to; /* bytes from plane to plane */
     uint8_t *which;                     /* max pool: see dn_lanes */
+    int64_t step_which;
     dn_pool_shape shape;
 } plane_job;
 
@@ -60,14 +69,16 @@ static void average_work(void *ctx, int64_t i)
 {
     const plane_job *job = ctx;
 
-    job->lanes->average(job->from + i * job->step_from, job->pixels, job->to + i * job->step_to);
+    job->lanes->average(job->from + i * job->step_from, job->pixels,
+                        (float *)(void *)(job->to + i * job->step_to));
 }
 
 static void spread_work(void *ctx, int64_t i)
 {
     const plane_job *job = ctx;
 
-    job->lanes->spread(job->from + i * job->step_from, job->pixels, job->to + i * job->step_to);
+    job->lanes->spread((const float *)(const void *)(job->from + i * job->step_from), job->pixels,
+                       job->to + i * job->step_to);
 }
 
 static void avg_pool_work(void *ctx, int64_t i)
@@ -90,29 +101,30 @@ static void max_pool_work(void *ctx, int64_t i)
     const plane_job *job = ctx;
 
     job->lanes->max_pool(job->from + i * job->step_from, job->to + i * job->step_to,
-                         job->which == NULL ? NULL : job->which + i * job->step_to, &job->shape);
+                         job->which == NULL ? NULL : job->which + i * job->step_which, &job->shape);
 }
 
 static void max_pool_back_work(void *ctx, int64_t i)
 {
     const plane_job *job = ctx;
 
-    job->lanes->max_pool_back(job->from + i * job->step_from, job->which + i * job->step_from,
+    job->lanes->max_pool_back(job->from + i * job->step_from, job->which + i * job->step_which,
                               job->to + i * job->step_to, &job->shape);
 }
 
 /* Pools and the global average: forward where dy is NULL. */
-static void pool_run(tc_step *step, const dn_op *op, const float *dy, float *dx)
+static void pool_run(tc_step *step, const dn_op *op, const void *dy, void *dx)
 {
     const dn_value *in = &step->value[op->in[0]], *out = &step->value[op->out];
     const tc_node *node = op->node;
     int64_t planes = in->layout.step_n / in->layout.step_c * step->batch;
-    plane_job job = { .lanes = step->lanes,
+    plane_job job = { .lanes = lanes_of(step, in),
                       .pixels = in->layout.h * in->layout.w,
                       .from = in->data,
                       .to = out->data,
-                      .step_from = in->layout.step_c,
-                      .step_to = out->layout.step_c };
+                      .step_from = in->layout.step_c * dn_size(in->layout.type),
+                      .step_to = out->layout.step_c * dn_size(out->layout.type),
+                      .step_which = out->layout.step_c };
 
     job.shape = (dn_pool_shape){ .h = in->layout.h,
                                  .w = in->layout.w,
@@ -127,8 +139,9 @@ static void pool_run(tc_step *step, const dn_op *op, const float *dy, float *dx)
     if (dy != NULL) {
         job.from = dy;
         job.to = dx;
-        job.step_from = out->layout.step_c;
-        job.step_to = in->layout.step_c;
+        int64_t swap = job.step_from;
+        job.step_from = job.step_to;
+        job.step_to = swap;
     }
     job.which = op->which;
     void (*work)(void *, int64_t) = dy ? avg_pool_back_work : avg_pool_work;
@@ -142,32 +155,34 @@ static void pool_run(tc_step *step, const dn_op *op, const float *dy, float *dx)
 /* ---- Concatenation ---- */
 
 /* Copy channels [from, from + count) of one picture in layout `a` to channels [to, …) in `b`. */
-static void copy_channels(const float *a, const dn_layout *la, int64_t from, float *b,
+static void copy_channels(const char *a, const dn_layout *la, int64_t from, char *b,
                           const dn_layout *lb, int64_t to, int64_t count)
 {
-    int64_t block = la->block, pixels = la->h * la->w;
+    int64_t block = la->block, pixels = la->h * la->w, size = dn_size(la->type);
 
     for (int64_t c = 0; c < count;) {
-        const float *s = a + (from + c) / block * la->step_c + (from + c) % block;
-        float *d = b + (to + c) / block * lb->step_c + (to + c) % block;
+        const char *s = a + ((from + c) / block * la->step_c + (from + c) % block) * size;
+        char *d = b + ((to + c) / block * lb->step_c + (to + c) % block) * size;
         if ((from + c) % block == 0 && (to + c) % block == 0 && count - c >= block) {
-            memcpy(d, s, (size_t)(pixels * block) * sizeof *d);
+            memcpy(d, s, (size_t)(pixels * block * size));
             c += block;
             continue;
         }
         for (int64_t i = 0; i < pixels; i++)
-            d[i * block] = s[i * block];
+            memcpy(d + i * block * size, s + i * block * size, (size_t)size);
         c++;
     }
 }
 
 /* The channels between c and the end of its block. */
-static void zero_padding(float *picture, const dn_layout *l)
+static void zero_padding(char *picture, const dn_layout *l)
 {
+    int64_t size = dn_size(l->type);
+
     for (int64_t c = l->c; c % l->block != 0; c++) {
-        float *d = picture + c / l->block * l->step_c + c % l->block;
+        char *d = picture + (c / l->block * l->step_c + c % l->block) * size;
         for (int64_t i = 0; i < l->h * l->w; i++)
-            d[i * l->block] = 0;
+            memset(d + i * l->block * size, 0, (size_t)size);
     }
 }
 
@@ -177,29 +192,36 @@ typedef struct {
     bool back;
 } concat_job;
 
+/* Picture n of a tensor. */
+static char *picture_of(void *data, const dn_layout *l, int64_t n)
+{
+    return (char *)data + n * l->step_n * dn_size(l->type);
+}
+
 static void concat_work(void *ctx, int64_t n)
 {
     const concat_job *job = ctx;
     const dn_op *op = job->op;
     const dn_value *out = &job->step->value[op->out];
     const dn_buffer *buffer = job->step->buffer;
+    const dn_layout *lo = &out->layout;
     int64_t at = 0;
 
     for (int k = 0; k < op->n_in; k++) {
         const dn_value *in = &job->step->value[op->in[k]];
-        const dn_layout *li = &in->layout, *lo = &out->layout;
+        const dn_layout *li = &in->layout;
         if (!job->back) {
-            copy_channels(in->data + n * li->step_n, li, 0, out->data + n * lo->step_n, lo, at,
+            copy_channels(picture_of(in->data, li, n), li, 0, picture_of(out->data, lo, n), lo, at,
                           li->c);
         } else if (op->dx[k] >= 0) {
-            float *dx = buffer[op->dx[k]].data + n * li->step_n;
-            copy_channels(buffer[op->dy].data + n * lo->step_n, lo, at, dx, li, 0, li->c);
+            char *dx = picture_of(buffer[op->dx[k]].data, li, n);
+            copy_channels(picture_of(buffer[op->dy].data, lo, n), lo, at, dx, li, 0, li->c);
             zero_padding(dx, li);
         }
         at += li->c;
     }
     if (!job->back)
-        zero_padding(out->data + n * out->layout.step_n, &out->layout);
+        zero_padding(picture_of(out->data, lo, n), lo);
 }
 
 /* ---- Fully connected ---- */
@@ -251,7 +273,8 @@ static tc_status fc_backward(tc_step *step, dn_op *op, int slot)
 static tc_status forward_alone(tc_step *step, dn_op *op, int slot)
 {
     const dn_value *out = &step->value[op->out];
-    const float *a = step->value[op->in[0]].data;
+    const void *a = step->value[op->in[0]].data;
+    const dn_lanes *lanes = lanes_of(step, out);
 
     switch (op->kind) {
     case TC_OP_CONV:
@@ -260,14 +283,14 @@ static tc_status forward_alone(tc_step *step, dn_op *op, int slot)
         dn_bn_forward(step, op);
         return TC_OK;
     case TC_OP_RELU:
-        flat_run(step, (flat_job){ .one = dn_k_relu, .a = a, .y = out->data, .count = out->count });
+        flat_run(step, out, (flat_job){ .one = lanes->relu, .a = a, .y = out->data });
         return TC_OK;
     case TC_OP_ADD:
-        flat_run(step, (flat_job){ .two = op->relu ? dn_k_add_relu : dn_k_add,
-                                   .a = a,
-                                   .b = step->value[op->in[1]].data,
-                                   .y = out->data,
-                                   .count = out->count });
+        flat_run(step, out,
+                 (flat_job){ .two = op->relu ? lanes->add_relu : lanes->add,
+                             .a = a,
+                             .b = step->value[op->in[1]].data,
+                             .y = out->data });
         return TC_OK;
     case TC_OP_MAX_POOL:
     case TC_OP_AVG_POOL:
@@ -329,7 +352,8 @@ static tc_status conv_backward(tc_step *step, dn_op *op, int slot)
 static tc_status backward_alone(tc_step *step, dn_op *op, int slot)
 {
     const dn_value *out = &step->value[op->out];
-    const float *dy = op->dy < 0 ? NULL : step->buffer[op->dy].data; /* a loss has none */
+    const void *dy = op->dy < 0 ? NULL : step->buffer[op->dy].data; /* a loss has none */
+    const dn_lanes *lanes = lanes_of(step, out);
 
     switch (op->kind) {
     case TC_OP_CONV:
@@ -338,19 +362,19 @@ static tc_status backward_alone(tc_step *step, dn_op *op, int slot)
         dn_bn_backward(step, op);
         return TC_OK;
     case TC_OP_RELU:
-        flat_run(step, (flat_job){ .two = dn_k_mask,
-                                   .a = dy,
-                                   .b = out->data,
-                                   .y = step->buffer[op->dx[0]].data,
-                                   .count = out->count });
+        flat_run(step, out,
+                 (flat_job){ .two = lanes->mask,
+                             .a = dy,
+                             .b = out->data,
+                             .y = step->buffer[op->dx[0]].data });
         return TC_OK;
     case TC_OP_ADD:
         if (op->relu)
-            flat_run(step, (flat_job){ .two = dn_k_mask,
-                                       .a = dy,
-                                       .b = out->data,
-                                       .y = step->buffer[op->dz].data,
-                                       .count = out->count });
+            flat_run(step, out,
+                     (flat_job){ .two = lanes->mask,
+                                 .a = dy,
+                                 .b = out->data,
+                                 .y = step->buffer[op->dz].data });
         return TC_OK;
     case TC_OP_MAX_POOL:
     case TC_OP_AVG_POOL:
@@ -376,12 +400,13 @@ tc_status dn_op_backward(tc_step *step, dn_op *op, int slot)
     for (int k = 0; k <= TC_NODE_INPUTS;
          k++) { /* other readers of an input have been here before */
         const dn_sum *sum = &op->sum[k];
+        const dn_value *in = &step->value[op->in[k < op->n_in ? k : 0]];
         if (sum->dst >= 0)
-            flat_run(step, (flat_job){ .two = dn_k_add,
-                                       .a = step->buffer[sum->a].data,
-                                       .b = step->buffer[sum->b].data,
-                                       .y = step->buffer[sum->dst].data,
-                                       .count = step->value[op->in[k < op->n_in ? k : 0]].count });
+            flat_run(step, in,
+                     (flat_job){ .two = lanes_of(step, in)->add,
+                                 .a = step->buffer[sum->a].data,
+                                 .b = step->buffer[sum->b].data,
+                                 .y = step->buffer[sum->dst].data });
     }
     dn_lap(step, DN_WORK_SUM);
     return status;

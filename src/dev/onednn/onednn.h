@@ -9,7 +9,7 @@
  * bind. Everything that a step needs, oneDNN's memory objects and argument lists too, exists before
  * it.
  *
- * All activations are f32 in one blocked layout, (N, C/block, H, W, block), with the channels
+ * Activations are f32 or bf16 in one blocked layout, (N, C/block, H, W, block), with the channels
  * padded by zeros to whole blocks: oneDNN's nChw16c or nChw8c, whichever the first convolution
  * prefers here.  oneDNN does the convolutions and fc; the rest is our own (kernels.c),
  * because this layout makes it simple and it saves passes over the memory.
@@ -26,8 +26,9 @@
 
 #define DN_ARGS 8
 
-/** How a tensor of f32 (n,c,h,w) lies in memory. */
+/** How a tensor (n,c,h,w) lies in memory. */
 typedef struct {
+    tc_precision type; /* TC_F32 or TC_BF16 */
     int64_t n, c, h, w;
     int block;                              /* channels side by side: 16 or 8; 1: plain */
     int64_t step_n, step_c, step_h, step_w; /* elements to the next; step_c: to the next block */
@@ -85,6 +86,7 @@ tc_status dn_bind_input(tc_dev *dev, dn_prim *prim, int arg, void *const ptr[TC_
 tc_status dn_run(tc_dev *dev, dn_prim *prim, int slot);
 void dn_prim_free(dn_prim *prim);
 const char *dn_isa_name(void);
+bool dn_has_bf16(void);
 
 /* ---- Devices, operations, steps ---- */
 
@@ -97,10 +99,10 @@ struct tc_dev {
 
 /** Memory of one tensor.  While backward is planned, buffers are handed on when free. */
 typedef struct {
-    int64_t count; /* floats */
+    int64_t bytes;
     int refs;      /* owners at this point of the plan; 0: free */
     int64_t freed; /* when: the latest freed is the warmest in the cache */
-    float *data;
+    void *data;
 } dn_buffer;
 
 /** After an operation's backward: buffer dst = a + b. */
@@ -135,18 +137,19 @@ typedef struct {
 /** The output of a node. */
 typedef struct {
     dn_layout layout;
-    int64_t count;   /* floats, padding included */
+    int64_t count;   /* elements, padding included */
+    int64_t bytes;
     bool exists;     /* false: fused away */
     bool needs_grad; /* parameters lie upstream */
     int uses;
     int buffer; /* -1 for the input */
-    float *data;
+    void *data;
 } dn_value;
 
 typedef struct dn_lanes dn_lanes;
 
 typedef struct {
-    float *input;    /* (N,3,H,W) normalised, in value[0].layout */
+    void *input;     /* (N,3,H,W) normalised, in value[0].layout */
     int32_t *labels; /* (N), -1 beyond count */
     int64_t count;   /* 0: never placed */
 } dn_slot;
@@ -180,7 +183,8 @@ struct tc_step {
     int *bucket_op; /* [n_buckets] first operation that a bucket waits for; n_ops: none */
 
     int block;             /* channels in a block of the activations' layout */
-    const dn_lanes *lanes; /* kernels for that block */
+    tc_precision type;     /* of activations, but for the head: see prims.c */
+    const dn_lanes *lanes; /* kernels for that block and type */
     dn_value *value;       /* [n_nodes] */
     dn_op *op;             /* in order of execution */
     int n_ops;
@@ -272,40 +276,46 @@ typedef struct {
     int64_t h, w, out_h, out_w, kh, kw, stride_h, stride_w, pad_h, pad_w;
 } dn_pool_shape;
 
-/** Kernels on one plane: (pixels, block) floats, the channels of one block side by side. */
+/** Kernels on one plane: (pixels, block) elements of one type, the channels of one block side by
+ *  side; and element by element, where in place is allowed. */
 struct dn_lanes {
     int block;
+    void (*add)(const void *a, const void *b, void *y, int64_t count);
+    void (*add_relu)(const void *a, const void *b, void *y, int64_t count);
+    void (*relu)(const void *x, void *y, int64_t count);
+    void (*mask)(const void *dy, const void *y, void *dz, int64_t count);
     /** mean[block] and m2[block], the sum of squared deviations from it. */
-    void (*moments)(const float *x, int64_t pixels, double *mean, double *m2);
+    void (*moments)(const void *x, int64_t pixels, double *mean, double *m2);
     /** y = (x - mean) * scale + shift [+ residual], then the ReLU. */
-    void (*bn_affine)(const float *x, const float *residual, float *y, int64_t pixels,
+    void (*bn_affine)(const void *x, const void *residual, void *y, int64_t pixels,
                       const dn_bn_block *bn, bool relu);
     /** sum[block] of g and of g * (x - mean), g being dy under the mask; DN_MASK_OUTPUT takes y and
      *  writes g to dz. */
-    void (*bn_sums)(const float *dy, const float *x, const float *y, float *dz, int64_t pixels,
+    void (*bn_sums)(const void *dy, const void *x, const void *y, void *dz, int64_t pixels,
                     const dn_bn_block *bn, dn_mask mask, double *sum_g, double *sum_gx);
     /** dx = p * g + q * (x - mean) + r.  dx may be dy. */
-    void (*bn_apply)(const float *dy, const float *x, float *dx, int64_t pixels,
+    void (*bn_apply)(const void *dy, const void *x, void *dx, int64_t pixels,
                      const dn_bn_block *bn, dn_mask mask);
-    void (*average)(const float *x, int64_t pixels, float *y);
-    void (*spread)(const float *dy, int64_t pixels, float *dx); /* average's backward */
-    void (*avg_pool)(const float *x, float *y, const dn_pool_shape *shape);
-    void (*avg_pool_back)(const float *dy, float *dx, const dn_pool_shape *shape);
+    void (*average)(const void *x, int64_t pixels, float *y); /* in f32, whatever the type */
+    void (*spread)(const float *dy, int64_t pixels, void *dx); /* average's backward */
+    void (*avg_pool)(const void *x, void *y, const dn_pool_shape *shape);
+    void (*avg_pool_back)(const void *dy, void *dx, const dn_pool_shape *shape);
     /** `which` (out pixels, block): for the backward; NULL: not wanted. */
-    void (*max_pool)(const float *x, float *y, uint8_t *which, const dn_pool_shape *shape);
-    void (*max_pool_back)(const float *dy, const uint8_t *which, float *dx,
+    void (*max_pool)(const void *x, void *y, uint8_t *which, const dn_pool_shape *shape);
+    void (*max_pool_back)(const void *dy, const uint8_t *which, void *dx,
                           const dn_pool_shape *shape);
 };
 
-const dn_lanes *dn_lanes_of(int block);
+/** @param type  TC_F32, or TC_BF16 with a block of 16. */
+const dn_lanes *dn_lanes_of(int block, tc_precision type);
+uint16_t dn_bf16(float value);
+static inline int64_t dn_size(tc_precision type)
+{
+    return type == TC_BF16 ? 2 : 4;
+}
 
-/* Element by element; in place is allowed. */
-void dn_k_add(const float *a, const float *b, float *y, int64_t count);
-void dn_k_add_relu(const float *a, const float *b, float *y, int64_t count);
-void dn_k_relu(const float *x, float *y, int64_t count);
-void dn_k_mask(const float *dy, const float *y, float *dz, int64_t count);
 void dn_k_sgd(const float *sum, float *w, float *v, int64_t count, const tc_sgd *sgd, float decay);
-void dn_k_normalise(const uint8_t *rgb, const float lut[3][256], const float *offset, float *out,
+void dn_k_normalise(const uint8_t *rgb, const float lut[3][256], const float *offset, void *out,
                     const dn_layout *layout); /* one picture */
 
 #endif

@@ -121,7 +121,7 @@ tc_status dn_plan_ops(tc_step *step)
 
 /* ---- Buffers ---- */
 
-static int buffer_new(tc_step *step, int64_t count)
+static int buffer_new(tc_step *step, int64_t bytes)
 {
     int best = -1, largest = -1;
 
@@ -129,18 +129,18 @@ static int buffer_new(tc_step *step, int64_t count)
         const dn_buffer *b = &step->buffer[i];
         if (b->refs > 0)
             continue;
-        if (b->count >= count &&
-            (best < 0 || b->count < step->buffer[best].count ||
-             (b->count == step->buffer[best].count && b->freed > step->buffer[best].freed)))
+        if (b->bytes >= bytes &&
+            (best < 0 || b->bytes < step->buffer[best].bytes ||
+             (b->bytes == step->buffer[best].bytes && b->freed > step->buffer[best].freed)))
             best = i;
-        if (largest < 0 || b->count > step->buffer[largest].count)
+        if (largest < 0 || b->bytes > step->buffer[largest].bytes)
             largest = i;
     }
     if (best < 0)
         best = largest >= 0 ? largest : step->n_buffers++; /* a free one grows before a new one */
     dn_buffer *b = &step->buffer[best];
-    if (b->count < count)
-        b->count = count;
+    if (b->bytes < bytes)
+        b->bytes = bytes;
     b->refs = 1;
     return best;
 }
@@ -165,7 +165,7 @@ static dn_sum contribute(tc_step *step, int node, int id)
     else if (step->buffer[old].refs == 1)
         dst = old;
     else
-        dst = buffer_new(step, step->value[node].count);
+        dst = buffer_new(step, step->value[node].bytes);
     dn_sum sum = { dst, old, id };
     if (dst != id)
         buffer_release(step, id);
@@ -181,7 +181,7 @@ static int in_place(tc_step *step, const dn_op *op)
 {
     if (step->buffer[op->dy].refs == 1)
         return op->dy;
-    int id = buffer_new(step, step->value[op->out].count);
+    int id = buffer_new(step, step->value[op->out].bytes);
     buffer_release(step, op->dy); /* the op reads it before anyone writes there again */
     return id;
 }
@@ -209,7 +209,7 @@ static void plan_bn(tc_step *step, dn_op *op)
     op->dz = op->residual >= 0 ? in_place(step, op) : op->dy;
     if (step->value[in].needs_grad) {
         if (pass_on)
-            op->dx[0] = buffer_new(step, step->value[in].count);
+            op->dx[0] = buffer_new(step, step->value[in].bytes);
         else
             op->dx[0] = op->residual >= 0 ? op->dz : in_place(step, op);
     } else if (!pass_on) { /* BN right on the input: only gamma and beta */
@@ -226,7 +226,7 @@ static void plan_apart(tc_step *step, dn_op *op)
 {
     for (int k = 0; k < op->n_in; k++)
         if (step->value[op->in[k]].needs_grad)
-            op->dx[k] = buffer_new(step, step->value[op->in[k]].count);
+            op->dx[k] = buffer_new(step, step->value[op->in[k]].bytes);
     for (int k = 0; k < op->n_in; k++)
         if (op->dx[k] >= 0)
             op->sum[k] = contribute(step, op->in[k], op->dx[k]);
@@ -247,7 +247,7 @@ static void plan_sources(tc_step *step)
         op->live = op->kind == TC_OP_LOSS && op->node->loss_weight > 0 &&
                    step->value[op->in[0]].needs_grad;
         if (op->live) {
-            op->dx[0] = buffer_new(step, step->value[op->in[0]].count);
+            op->dx[0] = buffer_new(step, step->value[op->in[0]].bytes);
             step->buffer[op->dx[0]].refs++; /* for good: never handed on */
         }
     }
@@ -335,7 +335,7 @@ static void plan_forward(tc_step *step, int *left)
             out->buffer = step->value[op->in[0]].buffer;
             step->buffer[out->buffer].refs++;
         } else {
-            out->buffer = buffer_new(step, out->count);
+            out->buffer = buffer_new(step, out->bytes);
         }
         for (int k = 0; k < op->n_in && !step->training; k++)
             read_done(step, op->in[k], left);

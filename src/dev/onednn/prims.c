@@ -11,7 +11,8 @@ static dn_layout blocked(const tc_step *step, const tc_node *node)
 {
     int64_t block = step->block, blocks = (node->c + block - 1) / block;
 
-    return (dn_layout){ .n = step->batch,
+    return (dn_layout){ .type = TC_F32,
+                        .n = step->batch,
                         .c = node->c,
                         .h = node->h,
                         .w = node->w,
@@ -57,18 +58,47 @@ static tc_status choose_block(tc_step *step, const tc_node *conv, dn_layout *inp
     dn_prim prim = { 0 };
 
     src.block = dst.block = 0;
+    src.type = dst.type = step->type;
     tc_status status = dn_conv_forward(step->dev, &window, conv->name, &prim);
-    if (status == TC_OK && dn_arg_layout(&prim, DNNL_ARG_DST, &found) && found.block > 1)
+    if (step->type == TC_BF16)
+        step->block = 16; /* also where oneDNN would like (N,H,W,C): AMX */
+    else if (status == TC_OK && dn_arg_layout(&prim, DNNL_ARG_DST, &found) && found.block > 1)
         step->block = found.block;
     dn_prim_free(&prim);
     if (status != TC_OK || conv->in[0] != 0)
         return status;
     dst = blocked(step, conv);
+    dst.type = step->type;
     status = dn_conv_forward(step->dev, &window, conv->name, &prim);
     if (status == TC_OK && dn_arg_layout(&prim, DNNL_ARG_SRC, &found))
         *input = found;
     dn_prim_free(&prim);
     return status;
+}
+
+/* In bf16 the head stays in f32, from the global average or the first fc to the loss: it is small,
+ * and what the loss sees is exact. */
+static tc_status choose_type(tc_step *step, int index)
+{
+    const tc_node *node = &step->graph->node[index];
+    dn_layout *layout = &step->value[index].layout;
+    int wide = 0;
+
+    for (int k = 0; k < node->n_in; k++)
+        wide += step->value[node->in[k]].layout.type == TC_F32;
+    if (node->op == TC_OP_FC || (node->op == TC_OP_GLOBAL_AVG && wide == 0))
+        return TC_OK; /* f32 */
+    if (wide > 0 && wide == node->n_in &&
+        (node->op == TC_OP_RELU || node->op == TC_OP_ADD || node->op == TC_OP_CONCAT ||
+         node->op == TC_OP_LOSS))
+        return TC_OK;
+    if (wide > 0 || node->op == TC_OP_LOSS)
+        return tc_fail(TC_NOSUPPORT,
+                       "onednn: node %s (%s) in bf16: behind a global average or fc there may be"
+                       " only fc, relu, add, concat and the loss; use --precision f32",
+                       node->name, tc_op_name(node->op));
+    layout->type = TC_BF16;
+    return TC_OK;
 }
 
 static tc_status choose_layouts(tc_step *step)
@@ -93,7 +123,7 @@ static tc_status choose_layouts(tc_step *step)
         status = choose_block(step, conv, &input);
     if (status != TC_OK)
         return status;
-    step->lanes = dn_lanes_of(step->block);
+    step->lanes = dn_lanes_of(step->block, step->type);
     for (int i = 0; i < graph->n_nodes; i++) {
         dn_value *value = &step->value[i];
         value->layout = blocked(step, &graph->node[i]);
@@ -101,11 +131,14 @@ static tc_status choose_layouts(tc_step *step)
             value->layout = input;
         else if (i == 0 && only_fc)
             value->layout = plain(step, &graph->node[0]);
+        else if (step->type == TC_BF16 && status == TC_OK)
+            status = choose_type(step, i);
         const dn_layout *l = &value->layout;
         int64_t blocks = (l->c + l->block - 1) / l->block;
         value->count = l->n * blocks * l->block * l->h * l->w;
+        value->bytes = value->count * dn_size(l->type);
     }
-    return TC_OK;
+    return status;
 }
 
 /* ---- Creation ---- */
@@ -140,6 +173,8 @@ static tc_status create_conv(tc_step *step, dn_op *op)
 /* Is every picture of this layout one run of floats in (C,H,W) order? */
 static bool is_flat(const dn_layout *l)
 {
+    if (l->type != TC_F32)
+        return false;
     if (l->h * l->w == 1)
         return l->block > 1 || l->step_c == 1;
     return l->block == 1 && l->step_w == 1 && l->step_h == l->w && l->step_c == l->h * l->w;

@@ -27,7 +27,8 @@ static void place_work(void *ctx, int64_t i)
     const float *offset = job->slice->offset;
 
     dn_k_normalise(job->slice->images + i * 3 * l->h * l->w, job->step->lut,
-                   offset ? offset + 3 * i : NULL, job->slot->input + i * l->step_n, l);
+                   offset ? offset + 3 * i : NULL,
+                   (char *)job->slot->input + i * l->step_n * dn_size(l->type), l);
 }
 
 static tc_status check_slot(int slot)
@@ -202,7 +203,8 @@ tc_status dn_backward(tc_step *step, int slot, const tc_step_events *events)
         const dn_layout *l = &step->value[op->in[0]].layout;
         int64_t given = i == step->main_loss ? step->slot[slot].count : 0;
         for (int64_t n = given; n < l->n; n++)
-            memset(step->buffer[op->dx[0]].data + n * l->step_n, 0, (size_t)l->c * sizeof(float));
+            memset((float *)step->buffer[op->dx[0]].data + n * l->step_n, 0,
+                   (size_t)l->c * sizeof(float));
     }
     return run_backward(step, slot, events);
 }
