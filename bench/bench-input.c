@@ -91,7 +91,8 @@ static tc_status coefficients(bencher *b, const tc_record *r)
 {
     if (setjmp(b->escape.jump) != 0) {
         jpeg_abort_decompress(&b->jpeg);
-        return tc_fail(TC_FORMAT, "%s: libjpeg cannot decode it", r->name);
+        return tc_fail(TC_FORMAT, "record %llu: libjpeg cannot decode it",
+                       (unsigned long long)r->id);
     }
     jpeg_mem_src(&b->jpeg, r->data, (unsigned long)r->bytes);
     jpeg_read_header(&b->jpeg, TRUE);
@@ -107,7 +108,8 @@ static tc_status decode_all(bencher *b, const tc_record *r, tc_raster *raster)
 
     if (setjmp(b->escape.jump) != 0) {
         jpeg_abort_decompress(&b->jpeg);
-        return tc_fail(TC_FORMAT, "%s: libjpeg cannot decode it", r->name);
+        return tc_fail(TC_FORMAT, "record %llu: libjpeg cannot decode it",
+                       (unsigned long long)r->id);
     }
     jpeg_mem_src(&b->jpeg, r->data, (unsigned long)r->bytes);
     jpeg_read_header(&b->jpeg, TRUE);
@@ -247,8 +249,7 @@ static tc_status load(set *s, const char *dir, int64_t limit)
                 break;
             s->record[s->n] = (tc_record){ .data = s->bytes.data + s->bytes.bytes,
                                            .bytes = entry->bytes,
-                                           .id = dataset->first[i] + k,
-                                           .name = "a record" };
+                                           .id = dataset->first[i] + k };
             status = tc_shard_read(shard, k, &record);
             if (status == TC_OK)
                 status = tc_buffer_append(&s->bytes, record.data, record.bytes);

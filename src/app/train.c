@@ -84,7 +84,7 @@ static const struct argp_option options[] = {
     { "describe", OPT_DESCRIBE, 0, 0, "print the network and stop", 0 },
 
     { 0, 0, 0, 0, "The three optimizations (the first value is the default):", 2 },
-    { "store", OPT_STORE, "memory|files", 0, "where the records are", 0 },
+    { "store", OPT_STORE, "memory|shards|files", 0, "where the records are", 0 },
     { "allreduce", OPT_ALLREDUCE, "NAME", 0,
       "how gradients are summed: multicolor, mpi, ring, rabenseifner, doubling", 0 },
     { "table", OPT_TABLE, "optimized|baseline", 0, "how the devices of a rank are driven", 0 },

@@ -105,8 +105,10 @@ static bool take(tc_loader *loader, task *t)
 /* Count a picture that cannot be decoded, and name it the first time. */
 static void replace(tc_loader *loader, const tc_record *record, uint8_t *out)
 {
+    char name_of[256] = "", why[TEXT];
     bool known = false;
 
+    snprintf(why, sizeof why, "%s", tc_error_detail()); /* before the name is looked up */
     tc_loader_mean_picture(&loader->o, out);
     atomic_fetch_add(&loader->replaced, 1);
     pthread_mutex_lock(&loader->lock);
@@ -117,11 +119,13 @@ static void replace(tc_loader *loader, const tc_record *record, uint8_t *out)
         loader->named[loader->n_named++] = record->id;
     bool last = name && loader->n_named == MAX_NAMED;
     pthread_mutex_unlock(&loader->lock);
-    if (name)
+    if (name) {
+        (void)tc_store_name(loader->o.store, record->id, name_of, sizeof name_of);
         tc_log(TC_LOG_WARN, "loader",
                "record %llu (%s) cannot be decoded and is replaced by the mean colour: %s%s",
-               (unsigned long long)record->id, record->name, tc_error_detail(),
+               (unsigned long long)record->id, name_of, why,
                last ? "; further ones are counted only" : "");
+    }
 }
 
 /* Fill picture i of a slice; *valid: whether it is none of the padding. */

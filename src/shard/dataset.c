@@ -29,6 +29,34 @@ void tc_dataset_free(tc_dataset *dataset)
     tc_free(dataset);
 }
 
+typedef tc_status open_function(const tc_dataset *dataset, uint32_t i, tc_shard **shard_p);
+
+static tc_status check_number(const tc_shard *shard, uint32_t i)
+{
+    if (tc_shard_number(shard) == i)
+        return TC_OK;
+    return tc_fail(TC_FORMAT, "%s: it is shard %u of its set: the files were renamed; pack again",
+                   tc_shard_path(shard), tc_shard_number(shard));
+}
+
+/* Open shard i without its index. */
+static tc_status open_numbered(const tc_dataset *dataset, uint32_t i, tc_shard **shard_p)
+{
+    char path[sizeof dataset->path + 32];
+    tc_shard *shard = NULL;
+
+    snprintf(path, sizeof path, "%s/%05u.shard", dataset->path, i);
+    tc_status status = tc_shard_open_bare(path, &shard);
+    if (status == TC_OK)
+        status = check_number(shard, i);
+    if (status != TC_OK) {
+        tc_shard_close(shard);
+        return status;
+    }
+    *shard_p = shard;
+    return TC_OK;
+}
+
 /* Open shard i and check what does not depend on the record counts of dataset.json. */
 static tc_status open_labelled(const tc_dataset *dataset, uint32_t i, tc_shard **shard_p)
 {
@@ -37,10 +65,8 @@ static tc_status open_labelled(const tc_dataset *dataset, uint32_t i, tc_shard *
 
     snprintf(path, sizeof path, "%s/%05u.shard", dataset->path, i);
     tc_status status = tc_shard_open(path, &shard);
-    if (status == TC_OK && tc_shard_number(shard) != i)
-        status =
-            tc_fail(TC_FORMAT, "%s: it is shard %u of its set: the files were renamed; pack again",
-                    path, tc_shard_number(shard));
+    if (status == TC_OK)
+        status = check_number(shard, i);
     for (uint64_t r = 0; status == TC_OK && r < tc_shard_records(shard); r++) {
         const tc_shard_entry *entry = tc_shard_entry_at(shard, r);
         if (entry->label < 0 || entry->label >= dataset->n_classes)
@@ -58,27 +84,46 @@ static tc_status open_labelled(const tc_dataset *dataset, uint32_t i, tc_shard *
     return TC_OK;
 }
 
-tc_status tc_dataset_open_shard(const tc_dataset *dataset, uint32_t i, tc_shard **shard_p)
+/* Hold a shard's record count against dataset.json. */
+static tc_status check_count(const tc_dataset *dataset, uint32_t i, const tc_shard *shard)
+{
+    uint64_t want = dataset->first[i + 1] - dataset->first[i];
+
+    if (tc_shard_records(shard) == want)
+        return TC_OK;
+    return tc_fail(TC_FORMAT,
+                   "%s: it has %llu records, dataset.json beside it says %llu: they are not of one "
+                   "set; pack again",
+                   tc_shard_path(shard), (ull)tc_shard_records(shard), (ull)want);
+}
+
+static tc_status open_counted(const tc_dataset *dataset, uint32_t i, open_function *open,
+                              tc_shard **shard_p)
 {
     tc_shard *shard = NULL;
 
     if (i >= dataset->n_shards)
         return tc_fail(TC_INVAL, "%s: shard %u of %u asked for", dataset->path, i,
                        dataset->n_shards);
-    tc_status status = open_labelled(dataset, i, &shard);
-    if (status != TC_OK)
-        return status;
-    uint64_t want = dataset->first[i + 1] - dataset->first[i];
-    if (tc_shard_records(shard) != want) {
-        status = tc_fail(TC_FORMAT,
-                         "%s: it has %llu records, dataset.json beside it says %llu: they are not "
-                         "of one set; pack again",
-                         tc_shard_path(shard), (ull)tc_shard_records(shard), (ull)want);
+    tc_status status = open(dataset, i, &shard);
+    if (status == TC_OK)
+        status = check_count(dataset, i, shard);
+    if (status != TC_OK) {
         tc_shard_close(shard);
         return status;
     }
     *shard_p = shard;
     return TC_OK;
+}
+
+tc_status tc_dataset_open_shard(const tc_dataset *dataset, uint32_t i, tc_shard **shard_p)
+{
+    return open_counted(dataset, i, open_labelled, shard_p);
+}
+
+tc_status tc_dataset_open_bare(const tc_dataset *dataset, uint32_t i, tc_shard **shard_p)
+{
+    return open_counted(dataset, i, open_numbered, shard_p);
 }
 
 static void add_record(tc_dataset *dataset, const tc_shard_entry *entry)

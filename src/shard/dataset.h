@@ -65,6 +65,10 @@ void tc_dataset_free(tc_dataset *dataset); /* NULL accepted */
  */
 tc_status tc_dataset_open_shard(const tc_dataset *dataset, uint32_t i, tc_shard **shard_p);
 
+/** The same by tc_shard_open_bare(): number and record count are held against dataset.json, labels
+ *  are not. */
+tc_status tc_dataset_open_bare(const tc_dataset *dataset, uint32_t i, tc_shard **shard_p);
+
 /** Find the shard and the index in it of record @p id < records. */
 void tc_dataset_locate(const tc_dataset *dataset, uint64_t id, uint32_t *shard_p, uint64_t *i_p);
 

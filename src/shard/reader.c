@@ -16,20 +16,21 @@
 
 typedef unsigned long long ull; /* for printf */
 
-struct tc_shard {
-    int fd;
-    char *path;
-    uint32_t number; /* of this shard in its set */
-    uint64_t file_bytes, records;
-    uint8_t *table; /* index and names as they stand in the file; entries' names point into it */
-    tc_shard_entry *entries;
-};
-
 /* The header's numbers, before anything is believed. */
 typedef struct {
     uint64_t records, data, data_bytes, index, index_bytes, names, names_bytes, file_bytes;
     uint64_t checksum; /* of index and names */
 } header;
+
+struct tc_shard {
+    int fd;
+    char *path;
+    uint32_t number; /* of this shard in its set */
+    uint64_t file_bytes, records;
+    header head;
+    uint8_t *table; /* index and names as they stand in the file; entries' names point into it */
+    tc_shard_entry *entries; /* NULL: opened without its index */
+};
 
 void tc_shard_close(tc_shard *shard)
 {
@@ -146,7 +147,30 @@ static tc_status read_header(tc_shard *shard, header *h)
     return check_header(shard, h);
 }
 
-/* Unpack one entry; records lie back to back, so `expected` is the only offset it may have. */
+static tc_shard_entry unpack_entry(const uint8_t *raw)
+{
+    return (tc_shard_entry){ .offset = tc_get_u64(raw + TC_ENTRY_OFFSET),
+                             .bytes = tc_get_u64(raw + TC_ENTRY_LENGTH),
+                             .checksum = tc_get_u64(raw + TC_ENTRY_CHECKSUM),
+                             .label = (int32_t)tc_get_u32(raw + TC_ENTRY_LABEL),
+                             .width = tc_get_u32(raw + TC_ENTRY_WIDTH),
+                             .height = tc_get_u32(raw + TC_ENTRY_HEIGHT) };
+}
+
+static tc_status bad_data(const tc_shard *shard, uint64_t i, const tc_shard_entry *entry)
+{
+    return tc_fail(TC_FORMAT,
+                   "%s: record %llu: its bytes (%llu at %llu) lie outside the data; pack again",
+                   shard->path, (ull)i, (ull)entry->bytes, (ull)entry->offset);
+}
+
+static tc_status bad_name(const tc_shard *shard, uint64_t i)
+{
+    return tc_fail(TC_FORMAT, "%s: record %llu: its name lies outside the names; pack again",
+                   shard->path, (ull)i);
+}
+
+/* Take one entry; records lie back to back, so `expected` is the only offset it may have. */
 static tc_status read_entry(const tc_shard *shard, const header *h, uint64_t i, uint64_t expected,
                             tc_shard_entry *entry)
 {
@@ -156,20 +180,12 @@ static tc_status read_entry(const tc_shard *shard, const header *h, uint64_t i, 
     uint64_t length = tc_get_u32(raw + TC_ENTRY_NAME_LENGTH);
     uint64_t left = h->data + h->data_bytes - expected;
 
-    *entry = (tc_shard_entry){ .offset = tc_get_u64(raw + TC_ENTRY_OFFSET),
-                               .bytes = tc_get_u64(raw + TC_ENTRY_LENGTH),
-                               .checksum = tc_get_u64(raw + TC_ENTRY_CHECKSUM),
-                               .label = (int32_t)tc_get_u32(raw + TC_ENTRY_LABEL),
-                               .width = tc_get_u32(raw + TC_ENTRY_WIDTH),
-                               .height = tc_get_u32(raw + TC_ENTRY_HEIGHT) };
+    *entry = unpack_entry(raw);
     if (entry->offset != expected || entry->bytes == 0 || entry->bytes > left)
-        return tc_fail(TC_FORMAT,
-                       "%s: record %llu: its bytes (%llu at %llu) lie outside the data; pack again",
-                       shard->path, (ull)i, (ull)entry->bytes, (ull)entry->offset);
+        return bad_data(shard, i, entry);
     if (name >= h->names_bytes || length >= h->names_bytes - name ||
         memchr(names + name, '\0', length + 1) != names + name + length)
-        return tc_fail(TC_FORMAT, "%s: record %llu: its name lies outside the names; pack again",
-                       shard->path, (ull)i);
+        return bad_name(shard, i);
     entry->name = names + name;
     return TC_OK;
 }
@@ -200,35 +216,97 @@ static tc_status read_index(tc_shard *shard, const header *h)
     return status;
 }
 
-tc_status tc_shard_open(const char *path, tc_shard **shard_p)
+/* Open the file and check its header. */
+static tc_status open_file(const char *path, tc_shard **shard_p)
 {
     tc_shard *shard = NULL;
     struct stat st;
-    header h = { 0 };
 
     tc_status status = tc_alloc(1, sizeof *shard, "shard", &shard);
     if (status != TC_OK)
         return status;
     shard->fd = open(path, O_RDONLY | O_CLOEXEC);
+    int cause = errno;
     shard->path = strdup(path);
     if (shard->path == NULL)
         status = tc_fail(TC_NOMEM, "%s: no memory for its name", path);
-    else if (shard->fd < 0 || fstat(shard->fd, &st) != 0)
+    else if (shard->fd < 0)
+        status = tc_fail(TC_IO, "%s: cannot open: %s", path, strerror(cause));
+    else if (fstat(shard->fd, &st) != 0)
         status = tc_fail(TC_IO, "%s: cannot open: %s", path, strerror(errno));
     else if (!S_ISREG(st.st_mode))
         status = tc_fail(TC_FORMAT, "%s: not a regular file, so no shard", path);
     if (status == TC_OK) {
         shard->file_bytes = (uint64_t)st.st_size;
-        status = read_header(shard, &h);
+        status = read_header(shard, &shard->head);
     }
-    if (status == TC_OK)
-        status = read_index(shard, &h);
     if (status != TC_OK) {
         tc_shard_close(shard);
         return status;
     }
     *shard_p = shard;
     return TC_OK;
+}
+
+tc_status tc_shard_open(const char *path, tc_shard **shard_p)
+{
+    tc_shard *shard = NULL;
+    tc_status status = open_file(path, &shard);
+
+    if (status == TC_OK)
+        status = read_index(shard, &shard->head);
+    if (status != TC_OK) {
+        tc_shard_close(shard);
+        return status;
+    }
+    *shard_p = shard;
+    return TC_OK;
+}
+
+tc_status tc_shard_open_bare(const char *path, tc_shard **shard_p)
+{
+    tc_shard *shard = NULL;
+    tc_status status = open_file(path, &shard);
+
+    if (status != TC_OK)
+        return status;
+    shard->records = shard->head.records;
+    *shard_p = shard;
+    return TC_OK;
+}
+
+tc_status tc_shard_fetch_entry(const tc_shard *shard, uint64_t i, tc_shard_entry *entry,
+                               char *name, size_t size)
+{
+    const header *h = &shard->head;
+    uint8_t raw[TC_ENTRY_BYTES];
+
+    if (i >= shard->records)
+        return tc_fail(TC_INVAL, "%s: record %llu of %llu asked for", shard->path, (ull)i,
+                       (ull)shard->records);
+    tc_status status = tc_shard_read_range(shard, h->index + i * TC_ENTRY_BYTES, raw, sizeof raw);
+    if (status != TC_OK)
+        return status;
+    *entry = unpack_entry(raw);
+    if (entry->offset < h->data || entry->bytes == 0 || entry->bytes > h->data_bytes ||
+        entry->offset - h->data > h->data_bytes - entry->bytes)
+        return bad_data(shard, i, entry);
+    if (size == 0)
+        return TC_OK;
+    uint64_t at = tc_get_u64(raw + TC_ENTRY_NAME_OFFSET);
+    uint64_t length = tc_get_u32(raw + TC_ENTRY_NAME_LENGTH);
+    if (at >= h->names_bytes || length >= h->names_bytes - at)
+        return bad_name(shard, i);
+    length = length < size ? length : size - 1;
+    status = tc_shard_read_range(shard, h->names + at, name, (size_t)length);
+    if (status == TC_OK)
+        name[length] = '\0';
+    return status;
+}
+
+void tc_shard_advise(const tc_shard *shard, uint64_t offset, uint64_t bytes)
+{
+    posix_fadvise(shard->fd, (off_t)offset, (off_t)bytes, POSIX_FADV_WILLNEED);
 }
 
 uint64_t tc_shard_records(const tc_shard *shard)

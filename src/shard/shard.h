@@ -69,6 +69,24 @@ const tc_shard_entry *tc_shard_entry_at(const tc_shard *shard, uint64_t i);
 tc_status tc_shard_read(const tc_shard *shard, uint64_t i, tc_buffer *buffer);
 /** Read bytes [offset, offset + bytes) of the file, without a check (large sequential loads). */
 tc_status tc_shard_read_range(const tc_shard *shard, uint64_t offset, void *data, size_t bytes);
+/**
+ * Open a shard without its index, for who needs few of its records: checks the header alone.  Then
+ * entries come by tc_shard_fetch_entry(), data by tc_shard_read_range(); tc_shard_entry_at(),
+ * tc_shard_read() and tc_shard_check() need tc_shard_open().   @retval as tc_shard_open()
+ */
+tc_status tc_shard_open_bare(const char *path, tc_shard **shard_p);
+/**
+ * Read entry i < records from the file: one pread, and one more for the name.  What the checksum of
+ * the index says is not looked at.  Thread-safe: yes.
+ *
+ * @param[out] entry  its name is NULL.
+ * @param[out] name   (size) cut to fit; size 0: not wanted.
+ * @retval TC_IO, TC_FORMAT  the entry points outside of the file.
+ */
+tc_status tc_shard_fetch_entry(const tc_shard *shard, uint64_t i, tc_shard_entry *entry,
+                               char *name, size_t size);
+/** Tell the kernel that these bytes of the file will be read soon.  Thread-safe: yes. */
+void tc_shard_advise(const tc_shard *shard, uint64_t offset, uint64_t bytes);
 /** Verify the checksum of data read with tc_shard_read_range().  @retval TC_FORMAT */
 tc_status tc_shard_check(const tc_shard *shard, uint64_t i, const void *data);
 

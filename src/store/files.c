@@ -60,13 +60,14 @@ static tc_status read_file(const char *path, int fd, uint8_t *data, uint64_t byt
     return TC_OK;
 }
 
-static tc_status files_borrow(const tc_store *store, uint64_t record, tc_buffer *scratch,
-                              const uint8_t **data_p)
+static tc_status files_borrow(tc_store *store, uint64_t pos, uint64_t id, tc_buffer *scratch,
+                              tc_record *rec_p)
 {
-    const tc_store_entry *entry = &store->index.entries[record];
-    const char *name = store->index.names + store->index.name_at[record];
+    const tc_store_entry *entry = &store->index.entries[id];
+    const char *name = store->index.names + store->index.name_at[id];
     char path[PATH_MAX];
 
+    (void)pos;
     if (snprintf(path, sizeof path, "%s/%s", store->files, name) >= (int)sizeof path)
         return tc_fail(TC_IO, "%s/%s: the path is too long", store->files, name);
     tc_status status = tc_buffer_reserve(scratch, entry->bytes);
@@ -81,8 +82,8 @@ static tc_status files_borrow(const tc_store *store, uint64_t record, tc_buffer 
         return status;
     if (XXH3_64bits(scratch->data, entry->bytes) != entry->checksum)
         return tc_fail(TC_FORMAT, "%s: not the bytes of record %llu (%s) of %s: extract again",
-                       path, (unsigned long long)record, name, store->dataset->path);
-    *data_p = scratch->data;
+                       path, (unsigned long long)id, name, store->dataset->path);
+    *rec_p = tc_store_index_record(&store->index, id, scratch->data);
     return TC_OK;
 }
 
@@ -99,6 +100,7 @@ static void files_close(tc_store *store)
 
 const tc_store_kind tc_store_files_kind = {
     .name = "files",
+    .indexed = true,
     .open = files_open,
     .begin_epoch = files_begin_epoch,
     .borrow = files_borrow,

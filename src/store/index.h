@@ -8,6 +8,7 @@
  */
 #include "comm/comm.h"
 #include "shard/dataset.h"
+#include "store/store.h"
 
 typedef struct {
     uint64_t checksum;
@@ -48,6 +49,20 @@ uint64_t tc_store_share_bytes(const tc_store_share *share);
 tc_status tc_store_index_gather(tc_comm *world, tc_comm *group, const tc_dataset *dataset,
                                 const tc_store_share *share, tc_status mine, tc_store_index *index);
 void tc_store_index_free(tc_store_index *index);
+
+/** Record `id`, whose bytes are at @p data. */
+static inline tc_record tc_store_index_record(const tc_store_index *index, uint64_t id,
+                                              const uint8_t *data)
+{
+    const tc_store_entry *entry = &index->entries[id];
+
+    return (tc_record){ .data = data,
+                        .bytes = entry->bytes,
+                        .id = id,
+                        .label = entry->label,
+                        .width = entry->width,
+                        .height = entry->height };
+}
 
 /** Bytes that an index of this data set takes, names estimated. */
 uint64_t tc_store_index_bytes(uint64_t records);

@@ -63,7 +63,7 @@ static tc_status check_fit(const tc_store *store, uint64_t bytes, uint64_t held)
         return TC_OK;
     return tc_fail(TC_NOMEM,
                    "%s: the store needs %.1f MB of memory in this rank, %s %.1f MB; use more "
-                   "ranks, fewer --store-groups, or --store files",
+                   "ranks, fewer --store-groups, or --store shards",
                    store->dataset->path, (double)bytes / 1e6, what, (double)limit / 1e6);
 }
 
@@ -168,24 +168,27 @@ static tc_status memory_begin_epoch(tc_store *store)
     return move(store, &due, mine);
 }
 
-static tc_status memory_borrow(const tc_store *store, uint64_t record, tc_buffer *scratch,
-                               const uint8_t **data_p)
+static tc_status memory_borrow(tc_store *store, uint64_t pos, uint64_t id, tc_buffer *scratch,
+                               tc_record *rec_p)
 {
+    const tc_store_entry *entry = &store->index.entries[id];
     const tc_store_held *held = &store->held;
-    uint32_t first = held->head[record], bytes = store->index.entries[record].bytes;
+    uint32_t first = held->head[id];
+    const uint8_t *data;
 
     if (first == TC_NO_SLOT)
-        return tc_fail(TC_INVAL, "%s: record %llu is not here", store->dataset->path,
-                       (unsigned long long)record);
-    if (bytes <= TC_SLOT_BYTES) {
-        *data_p = tc_slot_data(&held->slots, first);
-        return TC_OK;
+        return tc_fail(TC_INVAL, "%s: position %llu, record %llu, is not here",
+                       store->dataset->path, (unsigned long long)pos, (unsigned long long)id);
+    if (entry->bytes <= TC_SLOT_BYTES) {
+        data = tc_slot_data(&held->slots, first);
+    } else {
+        tc_status status = tc_buffer_reserve(scratch, entry->bytes);
+        if (status != TC_OK)
+            return status;
+        tc_slots_copy(&held->slots, first, scratch->data, entry->bytes);
+        data = scratch->data;
     }
-    tc_status status = tc_buffer_reserve(scratch, bytes);
-    if (status != TC_OK)
-        return status;
-    tc_slots_copy(&held->slots, first, scratch->data, bytes);
-    *data_p = scratch->data;
+    *rec_p = tc_store_index_record(&store->index, id, data);
     return TC_OK;
 }
 
@@ -207,6 +210,7 @@ static void memory_close(tc_store *store)
 
 const tc_store_kind tc_store_memory_kind = {
     .name = "memory",
+    .indexed = true,
     .open = memory_open,
     .begin_epoch = memory_begin_epoch,
     .borrow = memory_borrow,

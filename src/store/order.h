@@ -10,9 +10,8 @@
 
 typedef struct {
     uint64_t records;
-    uint64_t batch, global; /* b and B */
-    uint64_t devices;       /* a rank */
-    uint64_t ranks;         /* of a group */
+    uint64_t block; /* pictures a rank and step: b times its devices */
+    uint64_t ranks; /* of a group */
     uint64_t seed;
     bool shuffle;
     uint64_t epoch;
@@ -40,12 +39,38 @@ static inline uint64_t tc_store_order_position(const tc_store_order *order, uint
     return (uint64_t)tc_permutation_find(&order->permutation, (int64_t)record);
 }
 
+/*
+ * The rule of store.h in other words: a group's ranks take turns in blocks of consecutive
+ * positions.  So the positions of a rank can be counted through (`local`) without a table.
+ */
+
 /** Rank inside the group. */
 static inline int tc_store_order_holder(const tc_store_order *order, uint64_t pos)
 {
-    uint64_t device = pos % order->global / order->batch; /* of the whole job */
+    return (int)(pos / order->block % order->ranks);
+}
 
-    return (int)(device % (order->devices * order->ranks) / order->devices);
+/** Which one of its holder's positions, from 0. */
+static inline uint64_t tc_store_order_local(const tc_store_order *order, uint64_t pos)
+{
+    return pos / (order->block * order->ranks) * order->block + pos % order->block;
+}
+
+/** Positions that a rank of the group holds. */
+static inline uint64_t tc_store_order_count(const tc_store_order *order, int rank)
+{
+    uint64_t turn = order->block * order->ranks, before = (uint64_t)rank * order->block;
+    uint64_t last = order->records % turn;
+    uint64_t more = last > before ? last - before : 0;
+
+    return order->records / turn * order->block + (more < order->block ? more : order->block);
+}
+
+/** The inverse of holder and local. */
+static inline uint64_t tc_store_order_at(const tc_store_order *order, int rank, uint64_t local)
+{
+    return (local / order->block * order->ranks + (uint64_t)rank) * order->block +
+           local % order->block;
 }
 
 #endif

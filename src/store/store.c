@@ -10,7 +10,8 @@
 
 #define DEFAULT_ROUND (UINT64_C(64) << 20)
 
-static const tc_store_kind *const kinds[] = { &tc_store_memory_kind, &tc_store_files_kind };
+static const tc_store_kind *const kinds[] = { &tc_store_memory_kind, &tc_store_shards_kind,
+                                               &tc_store_files_kind };
 
 static const tc_store_kind *find_kind(const char *name)
 {
@@ -23,7 +24,7 @@ static const tc_store_kind *find_kind(const char *name)
 static tc_status check_options(const tc_comm *comm, const tc_store_options *o)
 {
     if (find_kind(o->kind) == NULL)
-        return tc_fail(TC_INVAL, "--store %s is not known; memory and files are", o->kind);
+        return tc_fail(TC_INVAL, "--store %s is not known; memory, shards and files are", o->kind);
     if (o->groups < 1 || tc_comm_size(comm) % o->groups != 0)
         return tc_fail(TC_INVAL, "--store-groups %d does not divide the %d ranks", o->groups,
                        tc_comm_size(comm));
@@ -69,14 +70,13 @@ static tc_status prepare(tc_comm *comm, const tc_store_options *o, tc_store **st
                        store->dataset->path, (unsigned long long)store->dataset->records);
     store->order = (tc_store_order){
         .records = store->dataset->records,
-        .batch = (uint64_t)o->batch,
-        .devices = (uint64_t)o->devices,
+        .block = (uint64_t)o->batch * (uint64_t)o->devices,
         .ranks = (uint64_t)(tc_comm_size(comm) / o->groups),
         .seed = o->seed,
         .shuffle = o->shuffle,
     };
-    store->order.global = store->order.batch * store->order.devices * (unsigned)tc_comm_size(comm);
-    return name_folder(store, o);
+    status = tc_handles_create(store->dataset, o->open_shards, &store->handles);
+    return status == TC_OK ? name_folder(store, o) : status;
 }
 
 /* Ranks that see different sets would wait for each other's records for ever.  Collective. */
@@ -109,9 +109,11 @@ static tc_status open_together(tc_store *store, uint64_t first_epoch)
         status = tc_comm_split(store->world, tc_comm_rank(store->world) / ranks, &store->group);
     if (status != TC_OK)
         return status;
-    status = tc_store_share_open(store->dataset, store->group, &share);
-    status = tc_store_index_gather(store->world, store->group, store->dataset, &share, status,
-                                   &store->index);
+    if (store->kind->indexed) {
+        status = tc_store_share_open(store->dataset, store->group, &share);
+        status = tc_store_index_gather(store->world, store->group, store->dataset, &share, status,
+                                       &store->index);
+    }
     if (status == TC_OK) {
         tc_store_order_begin(&store->order, first_epoch);
         status = store->kind->open(store, &share);
@@ -144,6 +146,7 @@ void tc_store_close(tc_store *store)
         return;
     store->kind->close(store);
     tc_store_index_free(&store->index);
+    tc_handles_free(store->handles);
     tc_dataset_free(store->dataset);
     tc_comm_destroy(store->group);
     free(store->files);
@@ -190,25 +193,33 @@ bool tc_store_holds(const tc_store *store, uint64_t pos)
 
 tc_status tc_store_borrow(tc_store *store, uint64_t pos, tc_buffer *scratch, tc_record *rec_p)
 {
-    const uint8_t *data;
-
     if (!tc_store_holds(store, pos))
         return tc_fail(TC_INVAL, "%s: position %llu of epoch %llu is not held by this rank",
                        store->dataset->path, (unsigned long long)pos,
                        (unsigned long long)store->order.epoch);
     uint64_t id = tc_store_order_record(&store->order, pos);
-    tc_status status = store->kind->borrow(store, id, scratch, &data);
+    return store->kind->borrow(store, pos, id, scratch, rec_p);
+}
+
+tc_status tc_store_name(tc_store *store, uint64_t id, char *name, size_t size)
+{
+    const tc_shard *shard;
+    tc_shard_entry entry;
+    uint32_t s;
+    uint64_t i;
+
+    if (id >= store->order.records)
+        return tc_fail(TC_INVAL, "%s: record %llu of %llu asked for", store->dataset->path,
+                       (unsigned long long)id, (unsigned long long)store->order.records);
+    tc_dataset_locate(store->dataset, id, &s, &i);
+    tc_status status = tc_handles_borrow(store->handles, s, &shard);
+    if (status == TC_OK) {
+        status = tc_shard_fetch_entry(shard, i, &entry, name, size);
+        tc_handles_release(store->handles, s);
+    }
     if (status != TC_OK)
-        return status;
-    const tc_store_entry *entry = &store->index.entries[id];
-    *rec_p = (tc_record){ .data = data,
-                          .bytes = entry->bytes,
-                          .id = id,
-                          .label = entry->label,
-                          .width = entry->width,
-                          .height = entry->height,
-                          .name = store->index.names + store->index.name_at[id] };
-    return TC_OK;
+        snprintf(name, size, "shard %u, record %llu", s, (unsigned long long)i);
+    return status;
 }
 
 const char *tc_store_choices(const tc_store *store)

@@ -2,8 +2,8 @@
 #define TC_STORE_STORE_H
 /**
  * @file store.h
- * The records of one split, by position in the epoch: in the memory of the cluster (`memory`) or
- * as one file an image (`files`, the baseline).
+ * The records of one split, by position in the epoch: in the memory of the cluster (`memory`), read
+ * from the shards as needed (`shards`) or as one file an image (`files`, the baseline).
  *
  * Flow:  tc_store_open() -> tc_store_begin_epoch(e) -> tc_store_borrow(pos) … every epoch
  *        -> tc_store_close()
@@ -24,7 +24,7 @@
 typedef struct tc_store tc_store;
 
 typedef struct {
-    const char *kind;     /* "memory" or "files" */
+    const char *kind;     /* "memory", "shards" or "files" */
     const char *dir;      /* the data set: dir/split/dataset.json */
     const char *split;    /* "train" or "val" */
     const char *files;    /* `files`: folder of the images; NULL: dir/split/files */
@@ -35,6 +35,7 @@ typedef struct {
     uint64_t seed;
     uint64_t memory_limit; /* bytes a rank may take; 0: what the host has free */
     uint64_t round_bytes; /* bytes a rank sends in a round of the exchange; 0: 64 MiB */
+    uint32_t open_shards; /* open at a time in a rank; 0: by the limit of open files */
 } tc_store_options;
 
 /** One record, borrowed. */
@@ -44,7 +45,6 @@ typedef struct {
     uint64_t id;          /* number of the record in the data set */
     int32_t label;
     uint32_t width, height;
-    const char *name;     /* for messages; owned by the store, may be "" */
 } tc_record;
 
 /**
@@ -83,6 +83,14 @@ bool tc_store_holds(const tc_store *store, uint64_t pos);
  * @retval TC_IO, TC_FORMAT  names file and record.
  */
 tc_status tc_store_borrow(tc_store *store, uint64_t pos, tc_buffer *scratch, tc_record *rec_p);
+
+/**
+ * Look up the name of a record, "class/picture.jpg", in its shard: for messages and lists.
+ *
+ * Collective: no.   Thread-safe: yes.   Blocks: on the file system.
+ * @param[out] name  (size) cut to fit; on failure "shard 3, record 14".   @retval TC_IO, TC_FORMAT
+ */
+tc_status tc_store_name(tc_store *store, uint64_t id, char *name, size_t size);
 
 /** One line for the log: kind, groups, records and bytes held here, where from. */
 const char *tc_store_choices(const tc_store *store);

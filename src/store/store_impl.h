@@ -5,6 +5,7 @@
  * Inside of a store: what all kinds share, and the table of a kind.  Private to store/.
  */
 #include "store/exchange.h"
+#include "store/handles.h"
 #include "store/index.h"
 #include "store/order.h"
 #include "store/slots.h"
@@ -12,16 +13,18 @@
 
 typedef struct {
     const char *name;
+    bool indexed; /* needs store->index */
     /* Collective, each; votes before it communicates. */
     tc_status (*open)(tc_store *store, const tc_store_share *share);
     tc_status (*begin_epoch)(tc_store *store); /* store->order is the new epoch's */
-    tc_status (*borrow)(const tc_store *store, uint64_t record, tc_buffer *scratch,
-                        const uint8_t **data_p);
+    /* Position pos, which is held here; its record is `id`. */
+    tc_status (*borrow)(tc_store *store, uint64_t pos, uint64_t id, tc_buffer *scratch,
+                        tc_record *rec_p);
     void (*describe)(tc_store *store); /* fill store->choices */
     void (*close)(tc_store *store);    /* accepts a half-built store */
 } tc_store_kind;
 
-extern const tc_store_kind tc_store_memory_kind, tc_store_files_kind;
+extern const tc_store_kind tc_store_memory_kind, tc_store_shards_kind, tc_store_files_kind;
 
 struct tc_store {
     const tc_store_kind *kind;
@@ -31,6 +34,8 @@ struct tc_store {
     tc_dataset *dataset;
     tc_store_order order;
     tc_store_index index;
+    tc_handles *handles;        /* for records and names that are read from the shards */
+    struct tc_windows *windows; /* `shards` */
     char *files;           /* `files`: the folder */
     uint64_t memory_limit; /* bytes; 0: what is free */
     uint64_t round_bytes;

@@ -60,7 +60,9 @@ static tc_status predict_step(tc_run *run, int64_t step, const float *logits, tc
                 return status;
             row->id = record.id;
             row->label = record.label;
-            strncpy(row->name, record.name, sizeof row->name - 1);
+            status = tc_store_name(run->val_store, record.id, row->name, sizeof row->name);
+            if (status != TC_OK)
+                return status;
             rank_classes(logits, classes, row->top);
         }
     }

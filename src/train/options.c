@@ -37,9 +37,9 @@ typedef const char *word_at(int i);
 
 static const char *store_word(int i)
 {
-    static const char *const word[] = { "memory", "files" };
+    static const char *const word[] = { "memory", "shards", "files" };
 
-    return i < 2 ? word[i] : NULL;
+    return i < 3 ? word[i] : NULL;
 }
 
 static const char *table_word(int i)

@@ -22,7 +22,7 @@ typedef struct {
     bool describe;      /* nothing is trained, and no data needed */
     const char *backend;   /* NULL: the best here */
     const char *precision; /* NULL: f32 */
-    const char *store;     /* "memory", "files" */
+    const char *store;     /* "memory", "shards", "files" */
     const char *files_dir; /* files: DIR with train/ and val/; NULL: data/SPLIT/files */
     int store_groups;
     const char *allreduce;

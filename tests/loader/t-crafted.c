@@ -21,7 +21,7 @@ static uint8_t out[SIZE * SIZE * 3];
 static tc_status picture(tc_augment augment, uint64_t epoch)
 {
     tc_loader_options options = { .augment = augment, .size = SIZE, .seed = 3 };
-    tc_record record = { .data = data.data, .bytes = data.bytes, .id = 7, .name = "crafted" };
+    tc_record record = { .data = data.data, .bytes = data.bytes, .id = 7 };
 
     return tc_loader_picture(&worker, &options, SIZE, epoch, &record, out);
 }

@@ -34,7 +34,7 @@ static tc_raster augmented(uint64_t id, uint64_t epoch, int64_t resize)
     tc_buffer data = { 0 };
 
     picture_record(id, &entry, &data);
-    tc_record record = { .data = data.data, .bytes = data.bytes, .id = id, .name = entry.name };
+    tc_record record = { .data = data.data, .bytes = data.bytes, .id = id };
     if (tc_loader_picture(&worker, &options, resize, epoch, &record, out.data) != TC_OK)
         printf("# record %llu: %s\n", (unsigned long long)id, tc_error_detail());
     tc_buffer_free(&data);

@@ -40,7 +40,7 @@ static bool good_record(tc_store *store, uint64_t pos, uint64_t id, tc_buffer *s
                         tc_buffer *want)
 {
     tc_record rec;
-    char name[64];
+    char name[64], found[64];
 
     if (tc_store_borrow(store, pos, scratch, &rec) != TC_OK)
         return false;
@@ -48,7 +48,8 @@ static bool good_record(tc_store *store, uint64_t pos, uint64_t id, tc_buffer *s
     snprintf(name, sizeof name, "%s/%llu.jpg", id % 2 ? "odd" : "even", (unsigned long long)id);
     return rec.id == id && rec.bytes == want->bytes &&
            memcmp(rec.data, want->data, want->bytes) == 0 && rec.label == (int32_t)(id % 2) &&
-           rec.width == 10 + id && rec.height == 20 + id && strcmp(rec.name, name) == 0;
+           rec.width == 10 + id && rec.height == 20 + id &&
+           tc_store_name(store, id, found, sizeof found) == TC_OK && strcmp(found, name) == 0;
 }
 
 /* Slots in use are exactly those of the records that are here. */
@@ -96,6 +97,7 @@ static void epochs(const char *kind, const char *split, uint64_t n, int groups, 
     tc_store *store = NULL;
 
     o.round_bytes = round_bytes;
+    o.open_shards = 2; /* of four */
     tc_status status = tc_store_open(world, &o, first, &store);
     if (!tap_ok_all(status == TC_OK && tc_store_records(store) == n,
                     "%s, %s, %d groups, rounds of %llu: opened at epoch %llu", kind, split, groups,
@@ -114,9 +116,9 @@ static void epochs(const char *kind, const char *split, uint64_t n, int groups, 
     tc_store_close(store);
 }
 
-static void in_order(void)
+static void in_order(const char *kind)
 {
-    tc_store_options o = options("memory", "train", 1);
+    tc_store_options o = options(kind, "train", 1);
     tc_buffer scratch = { 0 }, want = { 0 };
     tc_store *store = NULL;
     int64_t wrong = 0;
@@ -129,7 +131,7 @@ static void in_order(void)
             wrong += tc_store_id(store, p) != p ||
                      (tc_store_holds(store, p) && !good_record(store, p, p, &scratch, &want));
     }
-    tap_ok_all(status == TC_OK && wrong == 0, "not shuffled: position p is record p");
+    tap_ok_all(status == TC_OK && wrong == 0, "%s, not shuffled: position p is record p", kind);
     tc_store_close(store);
     tc_buffer_free(&scratch);
     tc_buffer_free(&want);
@@ -168,7 +170,11 @@ int main(int argc, char **argv)
         if (ranks % 2 == 0)
             epochs("memory", "train", n, 2, 5, 5000);
         epochs("memory", "val", 2, 1, 0, 0); /* fewer pictures than most rank counts here */
-        in_order();
+        epochs("shards", "train", n, 1, 0, 0);
+        epochs("shards", "train", n, ranks, 3, 0);
+        epochs("shards", "val", 2, 1, 0, 0);
+        in_order("memory");
+        in_order("shards");
     }
     MPI_Barrier(MPI_COMM_WORLD);
     if (tc_comm_rank(world) == 0)

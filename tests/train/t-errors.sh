@@ -21,7 +21,7 @@ refused "no --data" 2 'data DIR is needed'
 refused "an unknown option" 2 "unrecognized option '--dat1=x'" --dat1=x
 misused() { misused_name=$1 misused_text=$2; shift 2; fails "$misused_name" 2 "$misused_text" "$train" "$@"; }
 misused "an unknown model names the known" 'model=resnet21: unknown; it may be: .*resnet50' --data="$work/set" --model=resnet21
-misused "an unknown store" 'store=tape: unknown; it may be: memory, files' --data="$work/set" --store=tape
+misused "an unknown store" 'store=tape: unknown; it may be: memory, shards, files' --data="$work/set" --store=tape
 misused "an unknown allreduce" 'allreduce=x: unknown; it may be: .*multicolor' --data="$work/set" --allreduce=x
 misused "an unknown backend" 'backend=abacus: unknown; it may be: .*ref' --data="$work/set" --backend=abacus
 misused "a batch that is no number" "'many' is not a whole number" --data="$work/set" --batch=many

@@ -19,6 +19,8 @@ ok "the same command" run b
 ok "gives the same bits" same a b
 ok "--store=files" run files --store=files
 ok "gives the same bits" same a files
+ok "--store=shards" run shards --store=shards
+ok "gives the same bits" same a shards
 ok "--overlap=off" run off --overlap=off --sync-steps=1
 ok "gives the same bits" same a off
 ok "another seed" run other --seed=2
