@@ -39,14 +39,16 @@ static tc_status check_number(const tc_shard *shard, uint32_t i)
                    tc_shard_path(shard), tc_shard_number(shard));
 }
 
-/* Open shard i without its index. */
-static tc_status open_numbered(const tc_dataset *dataset, uint32_t i, tc_shard **shard_p)
+/* Open shard i and check that it is this one. */
+static tc_status open_as(const tc_dataset *dataset, uint32_t i,
+                         tc_status (*open)(const char *path, tc_shard **shard_p),
+                         tc_shard **shard_p)
 {
     char path[sizeof dataset->path + 32];
     tc_shard *shard = NULL;
 
     snprintf(path, sizeof path, "%s/%05u.shard", dataset->path, i);
-    tc_status status = tc_shard_open_bare(path, &shard);
+    tc_status status = open(path, &shard);
     if (status == TC_OK)
         status = check_number(shard, i);
     if (status != TC_OK) {
@@ -57,24 +59,26 @@ static tc_status open_numbered(const tc_dataset *dataset, uint32_t i, tc_shard *
     return TC_OK;
 }
 
+/* Open shard i without its index. */
+static tc_status open_numbered(const tc_dataset *dataset, uint32_t i, tc_shard **shard_p)
+{
+    return open_as(dataset, i, tc_shard_open_bare, shard_p);
+}
+
 /* Open shard i and check what does not depend on the record counts of dataset.json. */
 static tc_status open_labelled(const tc_dataset *dataset, uint32_t i, tc_shard **shard_p)
 {
-    char path[sizeof dataset->path + 32];
     tc_shard *shard = NULL;
 
-    snprintf(path, sizeof path, "%s/%05u.shard", dataset->path, i);
-    tc_status status = tc_shard_open(path, &shard);
-    if (status == TC_OK)
-        status = check_number(shard, i);
+    tc_status status = open_as(dataset, i, tc_shard_open, &shard);
     for (uint64_t r = 0; status == TC_OK && r < tc_shard_records(shard); r++) {
         const tc_shard_entry *entry = tc_shard_entry_at(shard, r);
         if (entry->label < 0 || entry->label >= dataset->n_classes)
             status = tc_fail(TC_FORMAT,
                              "%s: record %llu (%.300s): label %d is none of the %lld classes of "
                              "%.300s/dataset.json; pack again",
-                             path, (ull)r, entry->name, entry->label, (long long)dataset->n_classes,
-                             dataset->path);
+                             tc_shard_path(shard), (ull)r, entry->name, entry->label,
+                             (long long)dataset->n_classes, dataset->path);
     }
     if (status != TC_OK) {
         tc_shard_close(shard);
