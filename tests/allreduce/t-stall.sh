@@ -5,18 +5,6 @@
 limit=60
 stall=$top_builddir/tests/allreduce/stall
 
-# within SECONDS COMMAND...: the command's status, or 111 when it took longer.
-within() {
-  most=$1; shift
-  began=`date +%s`
-  "$@"
-  rc=$?
-  took=`expr \`date +%s\` - $began`
-  echo "took $took s"
-  test $took -le $most || return 111
-  return $rc
-}
-
 # dies SECONDS ARGUMENT...: the job ends in time, not well, and the launcher names the rank.
 dies() {
   within "$@" >"$work/last" 2>&1

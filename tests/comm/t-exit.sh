@@ -4,20 +4,6 @@
 limit=60
 modes=$top_builddir/tests/comm/exit-modes
 
-# within SECONDS COMMAND...: the command's status, or 111 when it took longer.  A busy machine may take
-# a while only to start the ranks: three times what an empty job took is granted on top.
-slack=0
-within() {
-  most=`expr $1 + 3 \* $slack`; shift
-  began=`date +%s`
-  "$@"
-  rc=$?
-  took=`expr \`date +%s\` - $began`
-  echo "took $took s"
-  test $took -le $most || return 111
-  return $rc
-}
-
 # says COUNT TEXT: the last command's output has exactly this many lines with the text.
 says() {
   test "`grep -c -e "$2" "$work/last"`" -eq "$1" || { cat "$work/last"; return 1; }
