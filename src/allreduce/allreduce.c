@@ -12,6 +12,7 @@
 #define DEFAULT_ARITY  4
 /* With its header below the 64 KiB up to which Open MPI's TCP sends without asking. */
 #define DEFAULT_CHUNK     61440
+#define CHUNK_OF_STARS    65536              /* a root is not flooded: its senders ask first */
 #define CHUNK_ON_ONE_HOST 524288             /* the copy and its sum stay in a core's cache */
 #define MAX_CHUNK         (INT64_C(1) << 31) /* bytes: its floats fit an MPI count */
 
@@ -43,11 +44,27 @@ static tc_status find_algorithm(const char *name, const tc_allreduce_algorithm *
                    list);
 }
 
+/* Chunk and window where the caller leaves them open; all measured, see doc/PERFORMANCE. */
+static void fill_in(const tc_allreduce *ctx, tc_allreduce_options *o)
+{
+    int ranks = tc_comm_size(ctx->comm);
+    bool one_host = tc_comm_host_count(ctx->comm) == 1;
+    bool trees = ctx->algorithm->has_trees, stars = trees && o->arity >= ranks - 1;
+
+    if (o->chunk < 0)
+        o->chunk = MAX_CHUNK;
+    if (o->chunk == 0)
+        o->chunk = one_host ? CHUNK_ON_ONE_HOST : stars ? CHUNK_OF_STARS : DEFAULT_CHUNK;
+    if (o->window == 0 && one_host) /* two ranks keep each other busy with a single chunk */
+        o->window = ranks <= 2 ? 1 : 4;
+    if (o->window == 0)
+        o->window = trees && !stars ? 2 : 4;
+}
+
 /* Check the options and fill in the defaults for this number of ranks. */
 static tc_status resolve(const tc_allreduce *ctx, tc_allreduce_options *o)
 {
     int ranks = tc_comm_size(ctx->comm), star = ranks > 1 ? ranks - 1 : 1;
-    bool one_host = tc_comm_host_count(ctx->comm) == 1;
 
     if (o->colors < 0)
         return tc_fail(TC_INVAL, "allreduce: %d colors: use 0 (the default) or more", o->colors);
@@ -70,12 +87,7 @@ static tc_status resolve(const tc_allreduce *ctx, tc_allreduce_options *o)
         o->arity = DEFAULT_ARITY;
     if (o->arity == 0 || o->arity > star)
         o->arity = star;
-    if (o->chunk < 0)
-        o->chunk = MAX_CHUNK;
-    if (o->chunk == 0)
-        o->chunk = one_host ? CHUNK_ON_ONE_HOST : DEFAULT_CHUNK;
-    if (o->window == 0)
-        o->window = one_host ? 1 : ctx->algorithm->has_trees && o->arity < star ? 2 : 4;
+    fill_in(ctx, o);
     return TC_OK;
 }
 

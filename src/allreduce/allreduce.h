@@ -31,9 +31,10 @@ typedef struct {
     int colors;            /* multicolor: k; 0: min(4, ranks), the default */
     int arity;             /* multicolor: d; 0: ranks - 1 (stars); < 0: the default, 4 */
     int64_t chunk;         /* bytes of a message; 0: the default, 60 KiB between hosts (what TCP
-                            * takes at once), 512 KiB on one host; < 0: as much as a step sends */
-    int window;            /* chunks in flight a flow; 0: the default, 2, or 4 where a rank has one
-                            * flow to send; on one host 1 */
+                            * takes at once), of stars 64 KiB, 512 KiB on one host; < 0: as much
+                            * as a step sends */
+    int window;            /* chunks in flight a flow; 0: the default, 4; of trees between hosts 2;
+                            * on one host with 2 ranks 1 */
     tc_wire_type wire;     /* what travels; not for mpi, which sends floats */
     const char *topology;  /* NULL, or a file of lines "HOST SWITCH": what is near comes first,
                             * below a leaf switch, and always on a host.  Not kept. */
