@@ -23,12 +23,14 @@ static const char doc[] =
 
 enum {
     OPT_FIRST = 0x100,
+    OPT_ACCUMULATE,
     OPT_ALLREDUCE,
     OPT_ARITY,
     OPT_AUGMENT,
     OPT_AUX,
     OPT_BACKEND,
     OPT_BIND,
+    OPT_BN_BATCH,
     OPT_BUCKET_BYTES,
     OPT_CHECKPOINT,
     OPT_CHECKPOINT_EVERY,
@@ -108,6 +110,9 @@ static const struct argp_option options[] = {
 
     { 0, 0, 0, 0, "Recipe:", 4 },
     { "batch", 'b', "B", 0, "pictures a device and step (default 32)", 0 },
+    { "accumulate", OPT_ACCUMULATE, "N", 0,
+      "batches a device and step, their gradients added (1)", 0 },
+    { "bn-batch", OPT_BN_BATCH, "N", 0, "pictures that share BN statistics (default: --batch)", 0 },
     { "epochs", 'e', "E", 0, "default 90; may be a fraction", 0 },
     { "recipe", OPT_RECIPE, "auto|goyal|cifar", 0,
       "of rate and schedule (auto: cifar for resnet20 and its like)", 0 },
@@ -232,6 +237,10 @@ static error_t parse_recipe(int key, char *arg, struct argp_state *state, tc_tra
     switch (key) {
     case 'b':
         return to_int(state, arg, 1, &o->batch);
+    case OPT_ACCUMULATE:
+        return to_int(state, arg, 1, &o->accumulate);
+    case OPT_BN_BATCH:
+        return to_int(state, arg, 1, &o->bn_batch);
     case 'e':
         return to_real(state, arg, &o->recipe.epochs);
     case OPT_RECIPE:

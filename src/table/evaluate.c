@@ -4,27 +4,6 @@
 
 #include <string.h>
 
-/* Forward of one slice with running statistics. */
-static tc_status evaluate_slice(tc_worker *w, const tc_loader_slice *got, float *logits)
-{
-    tc_table *t = w->table;
-    const tc_backend *backend = t->backend;
-    int64_t classes = t->graph->classes;
-    tc_slice slice = { got->count, got->images, got->labels, got->offset };
-    int slot = w->slot;
-    tc_status status;
-
-    w->slot = (slot + 1) % TC_SLOTS;
-    status = backend->place(w->step, slot, &slice);
-    if (status == TC_OK)
-        status = backend->forward(w->step, slot, TC_FORWARD_EVAL);
-    if (status == TC_OK)
-        status = backend->metrics(w->step, &w->metrics);
-    if (status == TC_OK && logits)
-        status = backend->read(w->step, TC_VEC_LOGITS, 0, got->count * classes, TC_F32, logits);
-    return status;
-}
-
 static void evaluate_job(tc_worker *w)
 {
     tc_table *t = w->table;
@@ -37,11 +16,8 @@ static void evaluate_job(tc_worker *w)
     memset(&w->metrics, 0, sizeof w->metrics);
     status = tc_loader_get(t->call.loader, t->call.index, w->index, &got, &wait);
     if (status == TC_OK) {
-        /* A slice of padding alone, beyond the end of the set, has nothing to compute. */
-        if (got.valid > 0)
-            status = evaluate_slice(w, &got, logits);
-        else if (logits)
-            memset(logits, 0, (size_t)row * sizeof *logits);
+        const tc_slice slice = { got.count, got.images, got.labels, got.offset };
+        status = tc_slice_evaluate(w, &slice, got.valid, logits);
         tc_loader_release(t->call.loader, t->call.index, w->index);
     }
     tc_failure_note(&w->failure, status);

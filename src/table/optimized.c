@@ -126,30 +126,16 @@ static void bucket_there(void *arg, int b)
 static tc_status train_slice(tc_worker *w)
 {
     tc_table *t = w->table;
-    const tc_backend *backend = t->backend;
     tc_step_events events = { .bucket = bucket_there, .arg = w };
-    int slot = w->slot;
     tc_loader_slice got;
     tc_status status;
-    double start;
 
-    w->slot = (slot + 1) % TC_SLOTS;
     status = tc_loader_get(t->call.loader, t->call.index, w->index, &got, &w->times.data);
     if (status != TC_OK)
         return status;
-    tc_slice slice = { got.count, got.images, got.labels, got.offset };
-    start = tc_now();
-    status = backend->place(w->step, slot, &slice);
-    w->times.place = tc_now() - start;
-    if (status == TC_OK) {
-        start = tc_now();
-        status = backend->train(w->step, slot, t->scale, &events);
-        /* The callbacks have added up shares in between. */
-        w->times.backward = tc_now() - start - w->times.reduce;
-    }
+    const tc_slice slice = { got.count, got.images, got.labels, got.offset };
+    status = tc_slice_train(w, &slice, &events);
     tc_loader_release(t->call.loader, t->call.index, w->index);
-    if (status == TC_OK)
-        status = backend->metrics(w->step, &w->metrics);
     return status;
 }
 

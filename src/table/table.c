@@ -18,6 +18,11 @@ static tc_status check_options(const tc_table_options *o)
                        "table: %d devices of %d threads, batch %lld of %lld: each must be "
                        "at least 1",
                        o->devices, o->threads, (long long)o->batch, (long long)o->global_batch);
+    if (o->part < 0 || (o->part > 0 && o->batch % o->part != 0))
+        return tc_fail(TC_INVAL, "table: slices of %lld pictures cannot be cut into parts of %lld",
+                       (long long)o->batch, (long long)o->part);
+    if (o->part > 0 && o->part < o->batch && strcmp(o->kind, "optimized") != 0)
+        return tc_fail(TC_INVAL, "table: the %s table trains slices whole, not in parts", o->kind);
     if (o->n_buckets < 1 || o->bound[0] != 0 || o->bound[o->n_buckets] != o->graph->param_count)
         return tc_fail(TC_INVAL, "table: %d buckets do not cover %lld parameters", o->n_buckets,
                        (long long)o->graph->param_count);
@@ -58,6 +63,7 @@ static tc_status init_table(tc_table *t, const tc_table_options *o)
     t->threads = o->threads;
     t->first_ordinal = o->first_ordinal;
     t->batch = o->batch;
+    t->part = o->part ? o->part : o->batch;
     t->scale = (float)(1.0 / (double)o->global_batch);
     t->allreduce = o->allreduce;
     t->baseline = strcmp(o->kind, "baseline") == 0;
@@ -79,7 +85,7 @@ static tc_status init_table(tc_table *t, const tc_table_options *o)
     if (status != TC_OK)
         return status;
     t->compile = (tc_compile_options){
-        .max_batch = o->batch,
+        .max_batch = t->part,
         .precision = o->precision,
         .n_buckets = o->n_buckets,
         .bound = bound,
@@ -136,6 +142,8 @@ tc_status tc_table_create(const tc_table_options *options, tc_table **table_p)
         status = tc_workers_run(t, 0, t->devices, open_job);
     if (status == TC_OK)
         status = t->baseline ? tc_baseline_create(t) : tc_optimized_create(t);
+    if (status == TC_OK)
+        status = tc_parts_create(t);
     if (status != TC_OK) {
         tc_table_destroy(t);
         return status;
@@ -154,6 +162,7 @@ void tc_table_destroy(tc_table *t)
         return;
     if (t->worker)
         tc_workers_stop(t);
+    tc_parts_destroy(t);
     tc_optimized_destroy(t);
     tc_baseline_destroy(t);
     if (t->lock_made) {
@@ -185,7 +194,7 @@ static int64_t vector_count(const tc_table *t, tc_vector vec)
         return t->graph->stat_count;
     case TC_VEC_LOGITS:
     case TC_VEC_DLOGITS:
-        return t->batch * t->graph->classes;
+        return t->part * t->graph->classes;
     default:
         return t->graph->param_count;
     }

@@ -36,6 +36,9 @@ typedef struct {
     int first_ordinal;        /* ordinal of device 0 */
     const int *cores;         /* (devices*threads) processors to bind to; NULL: no binding */
     int64_t batch;            /* b */
+    int64_t part;             /* pictures that a device trains at a time, a divisor of b: a slice is
+                                 b / part parts, each with BN statistics of its own, as if it were
+                                 another device's; optimized alone; 0: b */
     int64_t global_batch;     /* B: the loss is divided by it */
     tc_precision precision;
     int n_buckets;

@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 typedef struct tc_worker tc_worker;
+typedef struct tc_parts tc_parts;
 typedef void tc_job(tc_worker *w); /* notes its failures in w->failure */
 
 /* The first failure of something that goes on after it; a fatal one replaces one that is not. */
@@ -34,6 +35,7 @@ struct tc_worker {
     tc_dev *dev;
     tc_step *step;
     float *gradients; /* (param_count), host_gradients(step) */
+    tc_parts *parts;  /* NULL: slices are trained whole */
     int slot;         /* where the next slice goes */
     int announced;    /* lowest bucket that this device has announced in this step */
     int added;        /* lowest bucket whose share it has added up */
@@ -46,7 +48,7 @@ struct tc_table {
     const tc_graph *graph;
     int devices, threads, first_ordinal;
     int *cores; /* (devices*threads) or NULL */
-    int64_t batch;
+    int64_t batch, part;
     float scale; /* 1/B */
     tc_compile_options compile; /* its bound is the table's copy */
     tc_allreduce *allreduce;
@@ -111,6 +113,14 @@ tc_status tc_workers_wait(tc_table *table);
 tc_status tc_workers_run(tc_table *table, int first, int count, tc_job *job);
 /* Bind the calling worker to its cores; a failure is a warning. */
 void tc_worker_bind(tc_worker *w);
+
+/* parts.c.  Train or evaluate a slice, in parts where the table was told so; metrics are added to
+ * the worker's, times of placement and training to its times. */
+tc_status tc_parts_create(tc_table *table);
+void tc_parts_destroy(tc_table *table);
+tc_status tc_slice_train(tc_worker *w, const tc_slice *slice, const tc_step_events *events);
+/* The first `valid` pictures are no padding; logits: NULL or (count, classes). */
+tc_status tc_slice_evaluate(tc_worker *w, const tc_slice *slice, int64_t valid, float *logits);
 
 /* Sums, field by field. */
 void tc_times_add(tc_table_times *to, const tc_table_times *from);

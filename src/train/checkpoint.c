@@ -114,12 +114,37 @@ tc_status tc_model_save(const char *path, const tc_graph *graph, int64_t steps,
     return status;
 }
 
-tc_status tc_model_load(const char *path, const tc_graph *graph, float *weights, float *stats)
+/* Leave out the classifiers of a file that was made for another number of classes. */
+static tc_status skip_classifiers(const char *path, const tc_graph *graph, tc_tensor *list,
+                                  int64_t *classes_p)
+{
+    tc_status status = TC_OK;
+
+    *classes_p = graph->classes;
+    for (int i = 0; status == TC_OK && i < graph->n_params; i++) {
+        const tc_param *p = &graph->param[i];
+        int64_t dims[4];
+        if (graph->node[p->node].op != TC_OP_FC || p->dims[0] != graph->classes)
+            continue;
+        memcpy(dims, p->dims, sizeof dims);
+        status = tc_safetensors_shape(path, p->name, p->n_dims, dims);
+        if (status != TC_OK || dims[0] == graph->classes)
+            continue;
+        *classes_p = list[i].dims[0] = dims[0];
+        list[i].data = NULL;
+    }
+    return status;
+}
+
+tc_status tc_model_load(const char *path, const tc_graph *graph, float *weights, float *stats,
+                        int64_t *classes_p)
 {
     tc_tensor *list = NULL;
     int64_t n = 0, steps = 0;
     tc_status status = list_model(graph, weights, stats, &steps, &list, &n);
 
+    if (status == TC_OK && classes_p != NULL)
+        status = skip_classifiers(path, graph, list, classes_p);
     if (status == TC_OK)
         status = tc_safetensors_read(path, list, n);
     tc_free(list);
@@ -424,7 +449,7 @@ tc_status tc_checkpoint_load(const char *dir, const tc_graph *graph, tc_checkpoi
     if (status == TC_OK)
         status = join(path, "%s/%s/model.safetensors", dir, name);
     if (status == TC_OK)
-        status = tc_model_load(path, graph, ckpt->weights, ckpt->stats);
+        status = tc_model_load(path, graph, ckpt->weights, ckpt->stats, NULL);
     return status;
 }
 

@@ -52,6 +52,9 @@ bool tc_checkpoint_is_done(const char *dir);
  *  num_batches_tracked. */
 tc_status tc_model_save(const char *path, const tc_graph *graph, int64_t steps,
                         const float *weights, const float *stats);
-tc_status tc_model_load(const char *path, const tc_graph *graph, float *weights, float *stats);
+/** @param classes_p  NULL: the file must fit exactly.  Else a file for another number of classes is
+ *      taken, too: its last layer is left out, the one in @p weights stays; receives the number. */
+tc_status tc_model_load(const char *path, const tc_graph *graph, float *weights, float *stats,
+                        int64_t *classes_p);
 
 #endif

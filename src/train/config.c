@@ -58,13 +58,14 @@ static json_t *options_object(const tc_run *run)
     const tc_train_options *o = run->opt;
 
     return json_pack(
-        "{s:s, s:b, s:s, s:I, s:I, s:o, s:o, s:s, s:s, s:i, s:i, s:i, s:I, s:s, s:s, s:s, s:I, "
-        "s:o, s:i}",
+        "{s:s, s:b, s:s, s:I, s:I, s:o, s:o, s:s, s:s, s:i, s:i, s:i, s:I, s:I, s:I, s:s, s:s, "
+        "s:s, s:I, s:o, s:i}",
         "model", o->model, "stride_in_1x1", o->stride_in_1x1, "aux", o->aux, "classes",
         (json_int_t)run->graph->classes, "size", (json_int_t)run->graph->node[0].h, "data",
         hex(run->train_set ? run->train_set->identity : 0), "seed", hex(o->seed), "backend",
         run->backend->name, "precision", tc_precision_name(run->precision), "ranks", run->ranks,
-        "devices", o->devices, "threads", run->threads, "batch", (json_int_t)o->batch, "augment",
+        "devices", o->devices, "threads", run->threads, "batch", (json_int_t)o->batch, "accumulate",
+        (json_int_t)o->accumulate, "bn_batch", (json_int_t)run->part, "augment",
         augment_name[run->augment], "table", o->table, "allreduce",
         run->allreduce ? tc_allreduce_choices(run->allreduce) : "none", "bucket_bytes",
         (json_int_t)o->bucket_bytes, "recipe", recipe_json(&run->recipe), "buckets",

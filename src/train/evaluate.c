@@ -44,7 +44,7 @@ static void rank_classes(const float *logits, int64_t classes, int32_t top[5])
 static tc_status predict_step(tc_run *run, int64_t step, const float *logits, tc_buffer *scratch,
                               prediction *row)
 {
-    int64_t b = run->opt->batch, classes = run->graph->classes;
+    int64_t b = run->slice, classes = run->graph->classes;
     uint64_t records = tc_store_records(run->val_store);
 
     for (int d = 0; d < run->opt->devices; d++) {
@@ -81,7 +81,7 @@ static void print_row(FILE *file, const tc_dataset *set, const prediction *row)
 static tc_status write_predictions(tc_run *run, int64_t steps, const prediction *mine)
 {
     const char *path = run->opt->predictions;
-    int64_t rows = run->opt->batch * run->opt->devices;
+    int64_t rows = run->slice * run->opt->devices;
     prediction *all = NULL;
     FILE *file = NULL;
     tc_status status = tc_alloc(rows * run->ranks, sizeof *all, "predictions", &all);
@@ -113,7 +113,7 @@ static tc_status write_predictions(tc_run *run, int64_t steps, const prediction 
 static tc_status evaluate_steps(tc_run *run, int64_t steps, float *logits, prediction *rows,
                                 tc_sums *sums)
 {
-    int64_t width = run->opt->batch * run->opt->devices;
+    int64_t width = run->slice * run->opt->devices;
     tc_buffer scratch = { 0 };
     tc_status status = tc_loader_begin(run->val_loader, 0, 0, steps);
 
@@ -137,7 +137,7 @@ tc_status tc_run_evaluate(tc_run *run, bool last)
 {
     int64_t records = (int64_t)tc_store_records(run->val_store);
     int64_t steps = (records + run->global_batch - 1) / run->global_batch;
-    int64_t width = run->opt->batch * run->opt->devices;
+    int64_t width = run->slice * run->opt->devices;
     bool predict = last && run->opt->predictions != NULL;
     float *logits = NULL;
     prediction *rows = NULL;

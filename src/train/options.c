@@ -22,6 +22,7 @@ tc_train_options tc_train_options_default(void)
         .overlap = "auto",
         .devices = 1,
         .batch = 32,
+        .accumulate = 1,
         .augment = "auto",
         .recipe_name = "auto",
         .seed = 1,
@@ -127,6 +128,8 @@ static tc_status check_numbers(const tc_train_options *o)
         { "threads", o->threads, 0, 4096 },
         { "loader-threads", o->loader_threads, 0, 4096 },
         { "batch", (double)o->batch, 1, 1 << 20 },
+        { "accumulate", (double)o->accumulate, 1, 1 << 20 },
+        { "bn-batch", (double)o->bn_batch, 0, 1 << 20 },
         { "size", (double)o->size, 0, 1 << 14 },
         { "store-groups", o->store_groups, 1, 1 << 20 },
         { "colors", o->colors, 0, 1 << 20 },
@@ -161,6 +164,19 @@ tc_model_options tc_train_model(const tc_train_options *o, int64_t classes)
     return model;
 }
 
+static tc_status check_parts(const tc_train_options *o)
+{
+    bool parts = o->accumulate > 1 || (o->bn_batch > 0 && o->bn_batch < o->batch);
+
+    if (o->bn_batch > 0 && o->batch % o->bn_batch != 0)
+        return tc_fail(TC_INVAL, "--bn-batch=%lld does not divide --batch=%lld",
+                       (long long)o->bn_batch, (long long)o->batch);
+    if (parts && strcmp(o->table, "baseline") == 0)
+        return tc_fail(TC_INVAL, "--accumulate and --bn-batch need --table=optimized: the baseline "
+                                 "trains every batch whole, as Torch did");
+    return TC_OK;
+}
+
 tc_status tc_train_options_check(const tc_train_options *o)
 {
     tc_recipe recipe = o->recipe;
@@ -168,6 +184,8 @@ tc_status tc_train_options_check(const tc_train_options *o)
 
     if (status == TC_OK)
         status = check_numbers(o);
+    if (status == TC_OK)
+        status = check_parts(o);
     if (status != TC_OK || o->describe)
         return status;
     /* Its criterion sees the main logits alone, as in Torch. */

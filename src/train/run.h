@@ -51,6 +51,8 @@ typedef struct {
     int cores; /* this rank's share of the host's */
     int threads, loader_threads;
     int *bind;            /* (devices * threads) logical processors, or NULL */
+    int64_t slice;        /* pictures of a device and step: batch * accumulate */
+    int64_t part;         /* of which so many are trained at a time */
     int64_t global_batch; /* B */
     tc_recipe recipe;     /* resolved */
     int64_t total_steps;  /* of the whole run */

@@ -354,6 +354,20 @@ tc_status tc_safetensors_read(const char *path, const tc_tensor *tensor, int64_t
     return status;
 }
 
+tc_status tc_safetensors_shape(const char *path, const char *name, int n_dims, int64_t *dims)
+{
+    reader in = { .path = path };
+    tc_status status = open_header(&in);
+
+    if (status == TC_OK) {
+        json_t *shape = json_object_get(json_object_get(in.header, name), "shape");
+        for (int i = 0; json_array_size(shape) == (size_t)n_dims && i < n_dims; i++)
+            dims[i] = json_integer_value(json_array_get(shape, (size_t)i));
+    }
+    close_reader(&in);
+    return status;
+}
+
 tc_status tc_safetensors_metadata(const char *path, char **metadata_p)
 {
     reader in = { .path = path };

@@ -43,6 +43,10 @@ tc_status tc_safetensors_write(const char *path, const char *metadata, const tc_
  */
 tc_status tc_safetensors_read(const char *path, const tc_tensor *tensor, int64_t n);
 
+/** Receive the shape of one tensor; dims (n_dims) stay as they are where the file has no tensor of
+ *  this name with so many dimensions.  @retval TC_IO, TC_FORMAT  as above. */
+tc_status tc_safetensors_shape(const char *path, const char *name, int n_dims, int64_t *dims);
+
 /** Receive the JSON text of `__metadata__` ("{}" where there is none); tc_free() it.
  *  @retval TC_IO, TC_FORMAT  as above. */
 tc_status tc_safetensors_metadata(const char *path, char **metadata_p);

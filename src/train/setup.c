@@ -93,7 +93,9 @@ static tc_status resolve_recipe(tc_run *run)
     const tc_train_options *o = run->opt;
     int64_t devices = (int64_t)run->ranks * o->devices;
 
-    run->global_batch = devices * o->batch;
+    run->slice = o->batch * o->accumulate;
+    run->part = o->bn_batch > 0 ? o->bn_batch : o->batch;
+    run->global_batch = devices * run->slice;
     if (run->train_set == NULL)
         return TC_OK;
     int64_t records = (int64_t)run->train_set->records;
@@ -104,9 +106,10 @@ static tc_status resolve_recipe(tc_run *run)
     if (records < run->global_batch)
         return tc_fail(TC_INVAL,
                        "%s: %" PRId64 " pictures are fewer than the global batch of %" PRId64
-                       " (%d ranks x %d devices x %" PRId64 "): --batch may be at most %" PRId64,
+                       " (%d ranks x %d devices x %" PRId64
+                       "): --batch times --accumulate may be at most %" PRId64,
                        run->train_set->path, records, run->global_batch, run->ranks, o->devices,
-                       o->batch, records / devices);
+                       run->slice, records / devices);
     run->recipe = o->recipe;
     run->recipe.kind = find_recipe(run);
     run->recipe.steps_per_epoch = records / run->global_batch;
@@ -206,7 +209,7 @@ static tc_status open_store(tc_run *run, const char *split, bool shuffle, uint64
                                        .files = o->files_dir ? files : NULL,
                                        .groups = o->store_groups,
                                        .devices = o->devices,
-                                       .batch = o->batch,
+                                       .batch = run->slice,
                                        .shuffle = shuffle,
                                        .seed = o->seed };
 
@@ -240,7 +243,7 @@ static tc_status create_loader(tc_run *run, tc_store *store, tc_augment augment,
                                   .rank = run->rank,
                                   .ranks = run->ranks,
                                   .devices = run->opt->devices,
-                                  .batch = run->opt->batch,
+                                  .batch = run->slice,
                                   .size = run->graph->node[0].h,
                                   .augment = augment,
                                   .seed = run->opt->seed,
@@ -267,7 +270,8 @@ static tc_status create_table(tc_run *run)
                                        .threads = run->threads,
                                        .first_ordinal = tc_comm_local_rank(run->comm) * o->devices,
                                        .cores = run->bind,
-                                       .batch = o->batch,
+                                       .batch = run->slice,
+                                       .part = run->part,
                                        .global_batch = run->global_batch,
                                        .precision = run->precision,
                                        .n_buckets = run->n_buckets,
@@ -286,7 +290,7 @@ static void announce_memory(tc_run *run)
     const tc_train_options *o = run->opt;
     double mb = 1e-6, side = (double)run->graph->node[0].h;
     double vectors = 4.0 * (double)run->graph->param_count * (o->devices * 3 + 2);
-    double ring = (double)DEPTH * o->devices * (double)o->batch * side * side * 3.0;
+    double ring = (double)DEPTH * o->devices * (double)run->slice * side * side * 3.0;
 
     tc_log(TC_LOG_INFO, "train",
            "a rank's memory: %.1f MB of weights, gradients and momentum, %.1f MB of pictures ready "

@@ -74,6 +74,22 @@ static tc_status check_outputs(const tc_run *run)
     return status;
 }
 
+/* Take --init's weights.  A run that trains may begin from another number of classes. */
+static tc_status read_init(tc_run *run)
+{
+    const char *path = run->opt->init;
+    int64_t classes = run->graph->classes;
+    tc_status status = tc_model_load(path, run->graph, run->state.weights, run->state.stats,
+                                     run->opt->evaluate_only ? NULL : &classes);
+
+    if (status == TC_OK && classes != run->graph->classes)
+        tc_log(TC_LOG_INFO, "train",
+               "%s: made for %" PRId64 " classes, not %" PRId64
+               ": the last layer begins anew",
+               path, classes, run->graph->classes);
+    return status;
+}
+
 /* Rank 0's part of the start. */
 static tc_status read_state(tc_run *run, const char *options)
 {
@@ -82,7 +98,7 @@ static tc_status read_state(tc_run *run, const char *options)
     if (status == TC_OK)
         status = claim_folder(run);
     if (status == TC_OK && run->opt->init != NULL)
-        status = tc_model_load(run->opt->init, run->graph, run->state.weights, run->state.stats);
+        status = read_init(run);
     if (status == TC_OK && run->opt->resume)
         status = resume(run, options);
     /* A run that --force has made longer is not done any more. */

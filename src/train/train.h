@@ -33,7 +33,9 @@ typedef struct {
     int devices, threads;      /* a rank; cores a device, 0: cores of the host / devices on it */
     bool bind;            /* bind devices to cores even where the launcher has not bound ranks */
     int loader_threads;   /* 0: as many as the rank has cores, at least 1 */
-    int64_t batch;        /* per device */
+    int64_t batch;        /* per device and pass */
+    int64_t accumulate;   /* passes a step: a device's gradient is the sum of so many batches */
+    int64_t bn_batch;     /* pictures that share BN statistics, a divisor of batch; 0: batch */
     int64_t bucket_bytes; /* 0: an eighth of the gradient, 64 KiB to 4 MiB */
     int64_t size;         /* input height and width, 0: the model's */
     const char *augment;  /* "auto", "torchvision", "pad", "none" */

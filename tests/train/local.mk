@@ -21,10 +21,10 @@ tests_train_compare_SOURCES = tests/train/compare.c
 tests_train_weights_SOURCES = tests/train/weights.c
 tests_train_weights_LDADD = $(JANSSON_LIBS)
 train_scripts = tests/train/t-layouts.sh tests/train/t-repeat.sh tests/train/t-evaluate.sh \
-	tests/train/t-restart.sh tests/train/t-errors.sh
+	tests/train/t-restart.sh tests/train/t-errors.sh tests/train/t-parts.sh
 TESTS += $(train_scripts)
 LONG_TESTS += tests/train/t-layouts-long.sh
-EXTRA_DIST += tests/train/lib.sh $(train_scripts) tests/train/t-layouts-long.sh
+EXTRA_DIST += tests/reference/interchange.py tests/train/lib.sh $(train_scripts) tests/train/t-layouts-long.sh
 
 # Real pictures, where the workplace has them.
 TESTS += tests/train/t-real.sh

@@ -45,7 +45,7 @@ fails "too small for an auxiliary head" 1 'size 64, .* smallest is 224; without 
 refused "a folder that is missing" 1 "$work/nowhere" --data="$work/nowhere"
 copy noval; rm -r "$work/noval/val"
 refused "no val" 1 "$work/noval/val" --data="$work/noval"
-refused "fewer pictures than the global batch" 1 '40 pictures are fewer than the global batch of 64 .*batch may be at most 20' \
+refused "fewer pictures than the global batch" 1 '40 pictures are fewer than the global batch of 64 .*batch times --accumulate may be at most 20' \
   --data="$work/set" --batch=32
 copy version; printf '\377' | dd of="$work/version/train/00001.shard" bs=1 seek=8 conv=notrunc 2>/dev/null
 refused "a shard of another version" 1 'train/00001.shard.*version' --data="$work/version"
@@ -70,7 +70,7 @@ refused "predictions that cannot be written" 1 "$work/none/predictions" --data="
   --predictions="$work/none/predictions" --log="$work/early.log"
 ok "both before the first epoch" test -z "`grep epoch_start "$work/early.log"`"
 refused "weights of another network" 1 'fc.weight has shape (5, 3072), this model needs (4, 3072)' --data="$work/set" \
-  --init="$work/five.ckpt/step-000000005/model.safetensors"
+  --evaluate --init="$work/five.ckpt/step-000000005/model.safetensors"
 refused "a folder of files that is missing" 1 "$work/none/train" --data="$work/set" --store=files --files="$work/none"
 copy file; rm "$work/file/train/files/train-000011.jpg"
 refused "a file that is missing" 1 'train-000011' --data="$work/file" --store=files
