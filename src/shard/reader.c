@@ -275,24 +275,59 @@ tc_status tc_shard_open_bare(const char *path, tc_shard **shard_p)
     return TC_OK;
 }
 
+/* Unpack an entry whose place in the file is not known beforehand. */
+static tc_status take_entry(const tc_shard *shard, uint64_t i, const uint8_t *raw,
+                            tc_shard_entry *entry)
+{
+    const header *h = &shard->head;
+
+    *entry = unpack_entry(raw);
+    if (entry->offset < h->data || entry->bytes == 0 || entry->bytes > h->data_bytes ||
+        entry->offset - h->data > h->data_bytes - entry->bytes)
+        return bad_data(shard, i, entry);
+    return TC_OK;
+}
+
+static tc_status check_range(const tc_shard *shard, uint64_t i, uint64_t count)
+{
+    if (i < shard->records && count <= shard->records - i)
+        return TC_OK;
+    return tc_fail(TC_INVAL, "%s: record %llu of %llu asked for", shard->path,
+                   (ull)(i + count - 1), (ull)shard->records);
+}
+
+tc_status tc_shard_fetch_entries(const tc_shard *shard, uint64_t i, uint64_t count,
+                                 tc_shard_entry *entries)
+{
+    uint8_t raw[128 * TC_ENTRY_BYTES];
+    tc_status status = count > 0 ? check_range(shard, i, count) : TC_OK;
+
+    while (status == TC_OK && count > 0) {
+        uint64_t n = count < 128 ? count : 128;
+        status = tc_shard_read_range(shard, shard->head.index + i * TC_ENTRY_BYTES, raw,
+                                     (size_t)n * TC_ENTRY_BYTES);
+        for (uint64_t k = 0; status == TC_OK && k < n; k++)
+            status = take_entry(shard, i + k, raw + k * TC_ENTRY_BYTES, &entries[k]);
+        entries += n;
+        i += n;
+        count -= n;
+    }
+    return status;
+}
+
 tc_status tc_shard_fetch_entry(const tc_shard *shard, uint64_t i, tc_shard_entry *entry,
                                char *name, size_t size)
 {
     const header *h = &shard->head;
     uint8_t raw[TC_ENTRY_BYTES];
 
-    if (i >= shard->records)
-        return tc_fail(TC_INVAL, "%s: record %llu of %llu asked for", shard->path, (ull)i,
-                       (ull)shard->records);
-    tc_status status = tc_shard_read_range(shard, h->index + i * TC_ENTRY_BYTES, raw, sizeof raw);
-    if (status != TC_OK)
+    tc_status status = check_range(shard, i, 1);
+    if (status == TC_OK)
+        status = tc_shard_read_range(shard, h->index + i * TC_ENTRY_BYTES, raw, sizeof raw);
+    if (status == TC_OK)
+        status = take_entry(shard, i, raw, entry);
+    if (status != TC_OK || size == 0)
         return status;
-    *entry = unpack_entry(raw);
-    if (entry->offset < h->data || entry->bytes == 0 || entry->bytes > h->data_bytes ||
-        entry->offset - h->data > h->data_bytes - entry->bytes)
-        return bad_data(shard, i, entry);
-    if (size == 0)
-        return TC_OK;
     uint64_t at = tc_get_u64(raw + TC_ENTRY_NAME_OFFSET);
     uint64_t length = tc_get_u32(raw + TC_ENTRY_NAME_LENGTH);
     if (at >= h->names_bytes || length >= h->names_bytes - at)

@@ -85,6 +85,9 @@ tc_status tc_shard_open_bare(const char *path, tc_shard **shard_p);
  */
 tc_status tc_shard_fetch_entry(const tc_shard *shard, uint64_t i, tc_shard_entry *entry,
                                char *name, size_t size);
+/** The same for entries [i, i + count), in long reads and without names. */
+tc_status tc_shard_fetch_entries(const tc_shard *shard, uint64_t i, uint64_t count,
+                                 tc_shard_entry *entries);
 /** Tell the kernel that these bytes of the file will be read soon.  Thread-safe: yes. */
 void tc_shard_advise(const tc_shard *shard, uint64_t offset, uint64_t bytes);
 /** Verify the checksum of data read with tc_shard_read_range().  @retval TC_FORMAT */

@@ -7,52 +7,53 @@
 
 #include <string.h>
 
-#define NUMBER         sizeof(uint64_t)
-#define MIN_PIECE      64                  /* a number and some bytes: every round gets on */
-#define MAX_ROUND      (UINT64_C(1) << 30) /* MPI counts and displacements are ints */
+#define NONE           UINT32_MAX
 #define NUMBERS_A_RANK 6 /* ints: 2 told, 2 heard, and where its pieces lie in send and recv */
 
 struct tc_stream_out {
-    uint64_t next, end;  /* into the list */
+    uint32_t next;       /* record, by its old place; NONE: no more */
     uint64_t left;       /* bytes of the record at hand */
     tc_slot_chain chain; /* that record */
 };
 
 struct tc_stream_in {
-    uint64_t record, left;
+    tc_record_head head;
+    uint64_t left;
     tc_slot_chain chain;
 };
 
-static uint64_t piece_bytes(int ranks, uint64_t round_bytes, uint64_t set_bytes)
+uint64_t tc_exchange_bytes(int ranks, uint64_t round_bytes, uint64_t set_bytes, uint64_t room)
 {
-    uint64_t round = round_bytes < MAX_ROUND ? round_bytes : MAX_ROUND;
-    uint64_t piece = round / (unsigned)ranks;
+    uint64_t buffers = 2 * (unsigned)ranks * tc_rounds_piece(ranks, round_bytes, set_bytes);
 
-    if (piece > set_bytes)
-        piece = set_bytes; /* small sets need no large buffers */
-    return piece > MIN_PIECE ? piece : MIN_PIECE;
+    return (ranks > 1 ? buffers + room * sizeof(uint32_t) : 0) + room * sizeof(uint32_t);
 }
 
-uint64_t tc_exchange_bytes(int ranks, uint64_t round_bytes, uint64_t set_bytes)
+tc_status tc_exchange_allocate(tc_exchange *x, const tc_comm *group, uint64_t round_bytes,
+                               uint64_t set_bytes, uint64_t room)
 {
-    return ranks == 1 ? 0 : 2 * (unsigned)ranks * piece_bytes(ranks, round_bytes, set_bytes);
-}
+    int ranks = tc_comm_size(group);
+    int64_t n = (int64_t)room;
 
-tc_status tc_exchange_allocate(tc_exchange *x, int ranks, uint64_t round_bytes, uint64_t set_bytes)
-{
     x->ranks = ranks;
-    x->piece = piece_bytes(ranks, round_bytes, set_bytes);
-    if (ranks == 1)
-        return TC_OK; /* nothing ever moves */
-    tc_status status = tc_alloc(ranks, (size_t)x->piece, "send buffer of the exchange", &x->send);
+    x->me = tc_comm_rank(group);
+    x->piece = tc_rounds_piece(ranks, round_bytes, set_bytes);
+    tc_status status = tc_alloc(ranks, sizeof *x->out, "streams of the exchange", &x->out);
+    if (status == TC_OK)
+        status = tc_alloc(ranks, sizeof *x->in, "streams of the exchange", &x->in);
+    if (status == TC_OK)
+        status = tc_alloc(ranks, sizeof *x->due, "sums of the exchange", &x->due);
+    if (status == TC_OK)
+        status = tc_alloc(n, sizeof *x->local, "places of records that move", &x->local);
+    if (status != TC_OK || ranks == 1)
+        return status; /* records change their place only */
+    status = tc_alloc(ranks, (size_t)x->piece, "send buffer of the exchange", &x->send);
     if (status == TC_OK)
         status = tc_alloc(ranks, (size_t)x->piece, "receive buffer of the exchange", &x->recv);
     if (status == TC_OK)
         status = tc_alloc(ranks, NUMBERS_A_RANK * sizeof *x->counts, "counts", &x->counts);
     if (status == TC_OK)
-        status = tc_alloc(ranks, sizeof *x->out, "streams of the exchange", &x->out);
-    if (status == TC_OK)
-        status = tc_alloc(ranks, sizeof *x->in, "streams of the exchange", &x->in);
+        status = tc_alloc(n, sizeof *x->list, "list of records that move", &x->list);
     return status;
 }
 
@@ -63,126 +64,157 @@ void tc_exchange_free(tc_exchange *x)
     tc_free(x->counts);
     tc_free(x->out);
     tc_free(x->in);
+    tc_free(x->due);
     tc_free(x->list);
+    tc_free(x->local);
     *x = (tc_exchange){ 0 };
 }
 
-static tc_status reserve_list(tc_exchange *x, uint64_t count)
+void tc_exchange_plan(tc_exchange *x, tc_store_held *held, const tc_store_order *to)
 {
-    uint32_t *list;
+    const tc_store_order *from = &held->order;
 
-    if (count <= x->room)
-        return TC_OK;
-    count += count / 16; /* later epochs hold a few more */
-    tc_status status = tc_alloc((int64_t)count, sizeof *list, "list of records that move", &list);
-    if (status != TC_OK)
-        return status;
-    tc_free(x->list);
-    x->list = list;
-    x->room = count;
-    return TC_OK;
-}
-
-tc_status tc_exchange_plan(tc_exchange *x, const tc_comm *group, const tc_store_held *held,
-                           const tc_store_order *to)
-{
-    int me = tc_comm_rank(group);
-    uint64_t at = 0;
-
-    if (x->ranks == 1)
-        return TC_OK;
-    tc_status status = reserve_list(x, held->records);
-    if (status != TC_OK)
-        return status;
+    x->to = *to;
     memset(x->out, 0, (size_t)x->ranks * sizeof *x->out);
     memset(x->in, 0, (size_t)x->ranks * sizeof *x->in);
+    memset(x->due, 0, (size_t)x->ranks * sizeof *x->due);
+    for (int r = 0; r < x->ranks; r++)
+        x->out[r].next = NONE;
+    for (uint64_t i = 0, n = tc_store_order_count(to, x->me); i < n; i++)
+        held->next[i].slot = TC_NO_SLOT;
 
-    /* A counting sort by destination, with a second look at each record instead of a second list.
-     */
-    for (int pass = 0; pass < 2; pass++) {
-        for (uint64_t i = 0; i < to->records; i++) {
-            if (held->head[i] == TC_NO_SLOT)
-                continue;
-            int r = tc_store_order_holder(to, tc_store_order_position(to, i));
-            if (r != me && pass == 1)
-                x->list[x->out[r].end] = (uint32_t)i;
-            x->out[r].end += r != me;
-        }
-        for (int r = 0; pass == 0 && r < x->ranks; r++) {
-            uint64_t n = x->out[r].end;
-            x->out[r].next = x->out[r].end = at;
-            at += n;
+    for (uint64_t i = tc_store_order_count(from, x->me); i-- > 0;) {
+        const tc_place *place = &held->place[i];
+        uint64_t id = tc_store_order_record(from, tc_store_order_at(from, x->me, i));
+        uint64_t pos = tc_store_order_position(to, id), local = tc_store_order_local(to, pos);
+        int r = tc_store_order_holder(to, pos);
+        x->due[r].slots += tc_slots_for(&held->slots, place->bytes);
+        x->due[r].bytes += place->bytes;
+        x->local[i] = (uint32_t)local;
+        if (r == x->me) {
+            held->next[local] = *place;
+        } else { /* backwards, so that each list runs forwards */
+            x->list[i] = x->out[r].next;
+            x->out[r].next = (uint32_t)i;
         }
     }
+}
+
+tc_status tc_exchange_due(tc_exchange *x, tc_comm *group, tc_store_due *due)
+{
+    const int fields = sizeof *due / sizeof(uint64_t);
+
+    TC_TRY_MPI(
+        MPI_Reduce_scatter_block(x->due, due, fields, MPI_UINT64_T, MPI_SUM, tc_comm_mpi(group)));
     return TC_OK;
 }
 
-/* Put the next piece of a stream into to (room); returns its bytes. */
-static uint64_t fill(tc_exchange *x, tc_stream_out *out, const tc_store_index *index,
-                     tc_store_held *held, uint8_t *to, uint64_t room)
+/* Take the next record of a stream, and write its head. */
+static void begin(tc_exchange *x, int r, tc_store_held *held, uint8_t *to)
 {
+    tc_stream_out *out = &x->out[r];
+    uint32_t i = out->next;
+    tc_place *place = &held->place[i];
+    const tc_record_head head = { .pos = tc_store_order_at(&x->to, r, x->local[i]),
+                                  .bytes = place->bytes,
+                                  .label = place->label,
+                                  .width = place->width,
+                                  .height = place->height };
+
+    memcpy(to, &head, sizeof head);
+    out->next = x->list[i];
+    out->left = place->bytes;
+    out->chain = (tc_slot_chain){ .first = place->slot, .at = place->slot };
+    place->slot = TC_NO_SLOT;
+    held->records--;
+    held->bytes -= place->bytes;
+}
+
+/* Put the next piece of the stream to rank r into to (piece); returns its bytes. */
+static uint64_t fill(tc_exchange *x, int r, tc_store_held *held, uint8_t *to)
+{
+    tc_stream_out *out = &x->out[r];
     uint64_t used = 0;
 
     for (;;) {
-        if (out->left == 0) {
-            if (out->next == out->end || room - used <= NUMBER)
-                return used;
-            uint64_t record = x->list[out->next++];
-            uint32_t first = held->head[record];
-            memcpy(to + used, &record, NUMBER);
-            used += NUMBER;
-            out->left = index->entries[record].bytes;
-            out->chain = (tc_slot_chain){ .first = first, .at = first };
-            held->head[record] = TC_NO_SLOT;
-            held->records--;
-            held->bytes -= out->left;
-        }
-        uint64_t n = out->left < room - used ? out->left : room - used;
-        tc_slots_consume(&held->slots, &out->chain, to + used, n);
-        used += n;
-        out->left -= n;
-        if (out->left > 0)
+        uint64_t following = out->next != NONE ? held->place[out->next].bytes : 0;
+        tc_cut cut = tc_rounds_cut(out->left, following, x->piece - used);
+        if (cut.bytes == 0)
             return used;
-        tc_slots_drop(&held->slots, &out->chain);
+        if (cut.head) {
+            begin(x, r, held, to + used);
+            used += TC_HEAD_WIRE;
+        }
+        tc_slots_consume(&held->slots, &out->chain, to + used, cut.bytes);
+        used += cut.bytes;
+        out->left -= cut.bytes;
+        if (out->left == 0)
+            tc_slots_drop(&held->slots, &out->chain);
     }
 }
 
+static tc_status check_head(const tc_exchange *x, const tc_store_held *held,
+                            const tc_record_head *head)
+{
+    unsigned long long pos = head->pos;
+
+    if (head->pos >= x->to.records || tc_store_order_holder(&x->to, head->pos) != x->me)
+        return tc_fail(TC_FORMAT, "a record came for position %llu, which is not held here", pos);
+    if (head->bytes == 0 || head->bytes > INT32_MAX)
+        return tc_fail(TC_FORMAT, "a record of %u bytes came for position %llu", head->bytes, pos);
+    if (held->next[tc_store_order_local(&x->to, head->pos)].slot != TC_NO_SLOT)
+        return tc_fail(TC_FORMAT, "a second record came for position %llu", pos);
+    return TC_OK;
+}
+
+/* A record has come to its end. */
+static void keep(const tc_exchange *x, const tc_stream_in *in, tc_store_held *held)
+{
+    const tc_record_head *head = &in->head;
+
+    held->next[tc_store_order_local(&x->to, head->pos)] = (tc_place){ .slot = in->chain.first,
+                                                                      .bytes = head->bytes,
+                                                                      .label = head->label,
+                                                                      .width = head->width,
+                                                                      .height = head->height };
+    held->records++;
+    held->bytes += head->bytes;
+}
+
 /* Take the next piece of a stream. */
-static tc_status unpack(tc_stream_in *in, const tc_store_index *index, tc_store_held *held,
+static tc_status unpack(const tc_exchange *x, tc_stream_in *in, tc_store_held *held,
                         const uint8_t *from, uint64_t bytes)
 {
+    tc_status status = TC_OK;
+
     while (bytes > 0) {
         if (in->left == 0) {
-            if (bytes < NUMBER)
-                return tc_fail(TC_FORMAT, "a record's number came in pieces");
-            memcpy(&in->record, from, NUMBER);
-            from += NUMBER;
-            bytes -= NUMBER;
-            if (in->record >= index->records || held->head[in->record] != TC_NO_SLOT)
-                return tc_fail(TC_FORMAT, "record %llu came, which is no record or already here",
-                               (unsigned long long)in->record);
-            in->left = index->entries[in->record].bytes;
+            if (bytes <= TC_HEAD_WIRE)
+                return tc_fail(TC_FORMAT, "the head of a record came in pieces");
+            memcpy(&in->head, from, TC_HEAD_WIRE);
+            from += TC_HEAD_WIRE;
+            bytes -= TC_HEAD_WIRE;
+            status = check_head(x, held, &in->head);
+            in->left = in->head.bytes;
             in->chain = (tc_slot_chain){ TC_NO_SLOT, TC_NO_SLOT, 0 };
         }
         uint64_t n = in->left < bytes ? in->left : bytes;
-        tc_status status = tc_slots_append(&held->slots, &in->chain, from, n);
+        if (status == TC_OK)
+            status = tc_slots_append(&held->slots, &in->chain, from, n);
         if (status != TC_OK)
             return status;
         from += n;
         bytes -= n;
         in->left -= n;
-        if (in->left == 0) {
-            held->head[in->record] = in->chain.first;
-            held->records++;
-            held->bytes += index->entries[in->record].bytes;
-        }
+        if (in->left == 0)
+            keep(x, in, held);
     }
     return TC_OK;
 }
 
 /* One round; *more_p: whether any rank has more to send. */
-static tc_status run_round(tc_exchange *x, tc_comm *group, const tc_store_index *index,
-                           tc_store_held *held, bool *more_p, tc_status *kept)
+static tc_status run_round(tc_exchange *x, tc_comm *group, tc_store_held *held, bool *more_p,
+                           tc_status *kept)
 {
     int ranks = x->ranks, more = 0;
     int *told = x->counts, *heard = told + 2 * ranks, *at = heard + 2 * ranks;
@@ -190,8 +222,8 @@ static tc_status run_round(tc_exchange *x, tc_comm *group, const tc_store_index 
 
     for (int r = 0; r < ranks; r++) {
         at[r] = (int)((uint64_t)r * x->piece);
-        send[r] = (int)fill(x, &x->out[r], index, held, x->send + (uint64_t)r * x->piece, x->piece);
-        more |= x->out[r].left > 0 || x->out[r].next < x->out[r].end;
+        send[r] = (int)fill(x, r, held, x->send + (uint64_t)r * x->piece);
+        more |= x->out[r].left > 0 || x->out[r].next != NONE;
     }
     for (int r = 0; r < ranks; r++) {
         told[2 * r] = send[r];
@@ -206,20 +238,23 @@ static tc_status run_round(tc_exchange *x, tc_comm *group, const tc_store_index 
     TC_TRY_MPI(MPI_Alltoallv(x->send, send, at, MPI_BYTE, x->recv, told, at, MPI_BYTE,
                              tc_comm_mpi(group)));
     for (int r = 0; *kept == TC_OK && r < ranks; r++)
-        *kept = unpack(&x->in[r], index, held, x->recv + (uint64_t)r * x->piece, (uint64_t)told[r]);
+        *kept = unpack(x, &x->in[r], held, x->recv + (uint64_t)r * x->piece, (uint64_t)told[r]);
     return TC_OK;
 }
 
-tc_status tc_exchange_run(tc_exchange *x, tc_comm *group, const tc_store_index *index,
-                          tc_store_held *held)
+tc_status tc_exchange_run(tc_exchange *x, tc_comm *group, tc_store_held *held)
 {
     tc_status kept = TC_OK; /* of keeping what came; a failure does not end the rounds */
     bool more = x->ranks > 1;
 
     while (more) {
-        tc_status status = run_round(x, group, index, held, &more, &kept);
+        tc_status status = run_round(x, group, held, &more, &kept);
         if (status != TC_OK)
             return status;
     }
+    tc_place *old = held->place;
+    held->place = held->next;
+    held->next = old;
+    held->order = x->to;
     return kept;
 }

@@ -24,15 +24,19 @@ static tc_status look_for_folder(const tc_store *store)
                    store->files);
 }
 
-static tc_status files_open(tc_store *store, const tc_store_share *share)
+static tc_status files_open(tc_store *store)
 {
-    (void)share;
-    return tc_comm_agree(store->world, look_for_folder(store));
+    tc_comm_phase(store->world, "checking the shards", 600.0);
+    tc_status status = look_for_folder(store);
+    if (status == TC_OK)
+        status = tc_windows_create(store->dataset, store->handles, &store->order,
+                                   tc_comm_rank(store->group), false, &store->windows);
+    return tc_comm_agree(store->world, status);
 }
 
 static tc_status files_begin_epoch(tc_store *store)
 {
-    (void)store; /* every rank can open every file */
+    tc_windows_reset(store->windows); /* every rank can open every file */
     return TC_OK;
 }
 
@@ -63,27 +67,36 @@ static tc_status read_file(const char *path, int fd, uint8_t *data, uint64_t byt
 static tc_status files_borrow(tc_store *store, uint64_t pos, uint64_t id, tc_buffer *scratch,
                               tc_record *rec_p)
 {
-    const tc_store_entry *entry = &store->index.entries[id];
-    const char *name = store->index.names + store->index.name_at[id];
-    char path[PATH_MAX];
+    char path[PATH_MAX], name[PATH_MAX];
+    tc_located at;
 
-    (void)pos;
+    tc_status status =
+        tc_windows_find(store->windows, tc_store_order_local(&store->order, pos), &at);
+    if (status == TC_OK)
+        status = tc_store_name(store, id, name, sizeof name);
+    if (status != TC_OK)
+        return status;
     if (snprintf(path, sizeof path, "%s/%s", store->files, name) >= (int)sizeof path)
         return tc_fail(TC_IO, "%s/%s: the path is too long", store->files, name);
-    tc_status status = tc_buffer_reserve(scratch, entry->bytes);
+    status = tc_buffer_reserve(scratch, (size_t)at.bytes);
     if (status != TC_OK)
         return status;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return tc_fail(TC_IO, "%s: %s: run `tricolor-pack extract` again", path, strerror(errno));
-    status = read_file(path, fd, scratch->data, entry->bytes);
+    status = read_file(path, fd, scratch->data, at.bytes);
     close(fd);
     if (status != TC_OK)
         return status;
-    if (XXH3_64bits(scratch->data, entry->bytes) != entry->checksum)
+    if (XXH3_64bits(scratch->data, (size_t)at.bytes) != at.checksum)
         return tc_fail(TC_FORMAT, "%s: not the bytes of record %llu (%s) of %s: extract again",
                        path, (unsigned long long)id, name, store->dataset->path);
-    *rec_p = tc_store_index_record(&store->index, id, scratch->data);
+    *rec_p = (tc_record){ .data = scratch->data,
+                          .bytes = at.bytes,
+                          .id = id,
+                          .label = at.label,
+                          .width = at.width,
+                          .height = at.height };
     return TC_OK;
 }
 
@@ -95,12 +108,11 @@ static void files_describe(tc_store *store)
 
 static void files_close(tc_store *store)
 {
-    (void)store;
+    (void)store; /* windows and handles are closed with the store */
 }
 
 const tc_store_kind tc_store_files_kind = {
     .name = "files",
-    .indexed = true,
     .open = files_open,
     .begin_epoch = files_begin_epoch,
     .borrow = files_borrow,

@@ -6,16 +6,16 @@
 
 #include <string.h>
 
-#define MIN_SHIFT 6  /* 128 KiB */
-#define MAX_SHIFT 15 /* 64 MiB */
-#define CHUNKS    64 /* at least, of the first reservation: growing wastes less than one of them */
+#define MIN_SHIFT   6
+#define CHUNK_BYTES (UINT64_C(64) << 20) /* at most */
+#define CHUNKS      128 /* at least, of the first reservation: growing wastes less than one */
 
-static tc_status too_many(void)
+static tc_status too_many(const tc_slots *s)
 {
     return tc_fail(TC_NOMEM,
-                   "the store would need more than 2^32 slots of %d bytes in one rank: "
-                   "use more ranks",
-                   TC_SLOT_BYTES);
+                   "the store would need more than 2^32 slots of %u bytes in one rank: use more "
+                   "ranks",
+                   s->bytes);
 }
 
 /* Make room for `need` chunk descriptions. */
@@ -24,8 +24,7 @@ static tc_status reserve_chunks(tc_slots *s, uint64_t need)
     tc_slot_chunk *chunks;
 
     if (need > (uint64_t)(TC_NO_SLOT >> s->shift))
-        return tc_fail(TC_NOMEM,
-                       "the store would need more than 2^32 slots a rank: use more ranks");
+        return too_many(s);
     if (need <= s->room_chunks)
         return TC_OK;
     need += need / 2;
@@ -47,7 +46,7 @@ static tc_status add_chunk(tc_slots *s)
 
     tc_status status = reserve_chunks(s, (uint64_t)s->n_chunks + 1);
     if (status == TC_OK)
-        status = tc_alloc(slots, TC_SLOT_BYTES, "slots of the store", &chunk.data);
+        status = tc_alloc(slots, s->bytes, "slots of the store", &chunk.data);
     if (status == TC_OK)
         status = tc_alloc(slots, sizeof *chunk.next, "chains of the store", &chunk.next);
     if (status != TC_OK) {
@@ -65,12 +64,13 @@ static tc_status add_chunk(tc_slots *s)
 
 tc_status tc_slots_reserve(tc_slots *s, uint64_t count)
 {
-    if (count > TC_NO_SLOT - (UINT32_C(1) << MAX_SHIFT))
-        return too_many();
+    if (count > TC_NO_SLOT - CHUNK_BYTES / TC_SLOT_LEAST)
+        return too_many(s);
     if (s->shift == 0) {
         s->free_first = TC_NO_SLOT;
         s->shift = MIN_SHIFT;
-        while (s->shift < MAX_SHIFT && (UINT64_C(2) << s->shift) * CHUNKS <= count)
+        while ((uint64_t)s->bytes << s->shift < CHUNK_BYTES &&
+               (UINT64_C(2) << s->shift) * CHUNKS <= count)
             s->shift++;
     }
     while (s->count < count) {
@@ -127,12 +127,12 @@ static uint64_t least(uint64_t a, uint64_t b)
 tc_status tc_slots_append(tc_slots *s, tc_slot_chain *chain, const uint8_t *data, uint64_t bytes)
 {
     while (bytes > 0) {
-        if (chain->first == TC_NO_SLOT || chain->offset == TC_SLOT_BYTES) {
+        if (chain->first == TC_NO_SLOT || chain->offset == s->bytes) {
             tc_status status = extend(s, chain);
             if (status != TC_OK)
                 return status;
         }
-        uint64_t n = least(bytes, TC_SLOT_BYTES - chain->offset);
+        uint64_t n = least(bytes, s->bytes - chain->offset);
         memcpy(tc_slot_data(s, chain->at) + chain->offset, data, (size_t)n);
         chain->offset += (uint32_t)n;
         data += n;
@@ -144,12 +144,12 @@ tc_status tc_slots_append(tc_slots *s, tc_slot_chain *chain, const uint8_t *data
 void tc_slots_consume(tc_slots *s, tc_slot_chain *chain, uint8_t *data, uint64_t bytes)
 {
     while (bytes > 0) {
-        uint64_t n = least(bytes, TC_SLOT_BYTES - chain->offset);
+        uint64_t n = least(bytes, s->bytes - chain->offset);
         memcpy(data, tc_slot_data(s, chain->at) + chain->offset, (size_t)n);
         chain->offset += (uint32_t)n;
         data += n;
         bytes -= n;
-        if (chain->offset == TC_SLOT_BYTES) {
+        if (chain->offset == s->bytes) {
             uint32_t done = chain->at;
             chain->at = *tc_slot_next(s, done);
             chain->offset = 0;
@@ -171,7 +171,7 @@ void tc_slots_drop(tc_slots *s, tc_slot_chain *chain)
 void tc_slots_copy(const tc_slots *s, uint32_t first, uint8_t *data, uint64_t bytes)
 {
     for (uint32_t slot = first; bytes > 0; slot = *tc_slot_next(s, slot)) {
-        uint64_t n = least(bytes, TC_SLOT_BYTES);
+        uint64_t n = least(bytes, s->bytes);
         memcpy(data, tc_slot_data(s, slot), (size_t)n);
         data += n;
         bytes -= n;

@@ -2,25 +2,27 @@
 #define TC_STORE_SLOTS_H
 /**
  * @file slots.h
- * Memory in slots of 2 KiB that chain into records: what leaves makes room for what comes, of any
- * size, without compaction.  Private to store/.
+ * Memory in slots of at most 2 KiB that chain into records: what leaves makes room for what comes,
+ * of any size, without compaction.  Private to store/.
  *
  * The memory grows by chunks, so that nothing ever moves.
  */
 #include "base/status.h"
 #include <stdint.h>
 
-#define TC_SLOT_BYTES 2048
+#define TC_SLOT_MOST  2048 /* bytes */
+#define TC_SLOT_LEAST 128
 #define TC_NO_SLOT    UINT32_MAX
 
 typedef struct {
-    uint8_t *data;  /* (1 << shift, TC_SLOT_BYTES) */
+    uint8_t *data;  /* (1 << shift, bytes) */
     uint32_t *next; /* (1 << shift) slot behind each in its chain or in the free list */
 } tc_slot_chunk;
 
 typedef struct {
     tc_slot_chunk *chunks;
     uint32_t n_chunks, room_chunks;
+    uint32_t bytes;      /* of a slot */
     int shift;           /* log2 of the slots of a chunk; 0: not chosen yet */
     uint32_t free_first; /* TC_NO_SLOT: none */
     uint64_t count, free_count;
@@ -32,16 +34,33 @@ typedef struct {
     uint32_t offset;    /* inside slot `at` */
 } tc_slot_chain;
 
-static inline uint64_t tc_slots_for(uint64_t bytes)
+/** Slots of which size hold records of this mean length with little waste: the last one of a record
+ *  is half empty on average, and each needs 4 bytes more for its chain. */
+static inline uint32_t tc_slots_size(uint64_t mean)
 {
-    return (bytes + TC_SLOT_BYTES - 1) / TC_SLOT_BYTES;
+    uint32_t bytes = TC_SLOT_MOST;
+
+    while (bytes > TC_SLOT_LEAST && bytes > mean / 16)
+        bytes /= 2;
+    return bytes;
+}
+
+static inline uint64_t tc_slots_for(const tc_slots *s, uint64_t bytes)
+{
+    return (bytes + s->bytes - 1) / s->bytes;
+}
+
+/** What they take. */
+static inline uint64_t tc_slots_memory(const tc_slots *s, uint64_t count)
+{
+    return count * (s->bytes + sizeof(uint32_t));
 }
 
 static inline uint8_t *tc_slot_data(const tc_slots *s, uint32_t slot)
 {
     uint32_t in = slot & ((UINT32_C(1) << s->shift) - 1);
 
-    return s->chunks[slot >> s->shift].data + (uint64_t)in * TC_SLOT_BYTES;
+    return s->chunks[slot >> s->shift].data + (uint64_t)in * s->bytes;
 }
 
 static inline uint32_t *tc_slot_next(const tc_slots *s, uint32_t slot)
@@ -49,7 +68,7 @@ static inline uint32_t *tc_slot_next(const tc_slots *s, uint32_t slot)
     return s->chunks[slot >> s->shift].next + (slot & ((UINT32_C(1) << s->shift) - 1));
 }
 
-/** Have at least @p count slots in all.  The first call chooses the size of the chunks.
+/** Have at least @p count slots of s->bytes in all.  The first call chooses the size of the chunks.
  *  @retval TC_NOMEM  (what was there stays) */
 tc_status tc_slots_reserve(tc_slots *s, uint64_t count);
 void tc_slots_free(tc_slots *s);

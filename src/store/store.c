@@ -11,7 +11,7 @@
 #define DEFAULT_ROUND (UINT64_C(64) << 20)
 
 static const tc_store_kind *const kinds[] = { &tc_store_memory_kind, &tc_store_shards_kind,
-                                               &tc_store_files_kind };
+                                              &tc_store_files_kind };
 
 static const tc_store_kind *find_kind(const char *name)
 {
@@ -61,13 +61,11 @@ static tc_status prepare(tc_comm *comm, const tc_store_options *o, tc_store **st
     store->world = comm;
     store->groups = o->groups;
     store->memory_limit = o->memory_limit;
+    store->last_epoch = o->epochs > 0 ? o->epochs - 1 : 0;
     store->round_bytes = o->round_bytes > 0 ? o->round_bytes : DEFAULT_ROUND;
     status = tc_dataset_read(o->dir, o->split, &store->dataset);
     if (status != TC_OK)
         return status;
-    if (store->dataset->records >= UINT32_MAX)
-        return tc_fail(TC_NOSUPPORT, "%s: %llu records; a store takes fewer than 2^32 - 1",
-                       store->dataset->path, (unsigned long long)store->dataset->records);
     store->order = (tc_store_order){
         .records = store->dataset->records,
         .block = (uint64_t)o->batch * (uint64_t)o->devices,
@@ -102,23 +100,16 @@ static tc_status compare_sets(tc_store *store)
 static tc_status open_together(tc_store *store, uint64_t first_epoch)
 {
     int ranks = (int)store->order.ranks;
-    tc_store_share share = { 0 };
 
     tc_status status = compare_sets(store);
     if (status == TC_OK)
         status = tc_comm_split(store->world, tc_comm_rank(store->world) / ranks, &store->group);
     if (status != TC_OK)
         return status;
-    if (store->kind->indexed) {
-        status = tc_store_share_open(store->dataset, store->group, &share);
-        status = tc_store_index_gather(store->world, store->group, store->dataset, &share, status,
-                                       &store->index);
-    }
-    if (status == TC_OK) {
-        tc_store_order_begin(&store->order, first_epoch);
-        status = store->kind->open(store, &share);
-    }
-    tc_store_share_close(&share);
+    tc_store_order_begin(&store->order, first_epoch);
+    if (store->last_epoch < first_epoch || !store->order.shuffle)
+        store->last_epoch = first_epoch;
+    status = store->kind->open(store);
     if (status == TC_OK)
         store->kind->describe(store);
     return status;
@@ -145,7 +136,7 @@ void tc_store_close(tc_store *store)
     if (store == NULL)
         return;
     store->kind->close(store);
-    tc_store_index_free(&store->index);
+    tc_windows_free(store->windows);
     tc_handles_free(store->handles);
     tc_dataset_free(store->dataset);
     tc_comm_destroy(store->group);
@@ -220,6 +211,20 @@ tc_status tc_store_name(tc_store *store, uint64_t id, char *name, size_t size)
     if (status != TC_OK)
         snprintf(name, size, "shard %u, record %llu", s, (unsigned long long)i);
     return status;
+}
+
+tc_status tc_store_damaged(tc_store *store, uint64_t id)
+{
+    char name[256];
+    uint32_t shard;
+    uint64_t i;
+
+    tc_dataset_locate(store->dataset, id, &shard, &i);
+    (void)tc_store_name(store, id, name, sizeof name);
+    return tc_fail(TC_FORMAT,
+                   "%s/%05u.shard: record %llu (%s): its checksum is wrong: damaged; copy the "
+                   "shard again or pack again",
+                   store->dataset->path, shard, (unsigned long long)i, name);
 }
 
 const char *tc_store_choices(const tc_store *store)

@@ -33,6 +33,7 @@ typedef struct {
     int64_t batch;        /* b, pictures a device and step */
     bool shuffle;         /* false: position p is record p (evaluation) */
     uint64_t seed;
+    uint64_t epochs;      /* memory: of the run, which the memory is planned for; 0: not known */
     uint64_t memory_limit; /* bytes a rank may take; 0: what the host has free */
     uint64_t round_bytes; /* bytes a rank sends in a round of the exchange; 0: 64 MiB */
     uint32_t open_shards; /* open at a time in a rank; 0: by the limit of open files */
@@ -48,8 +49,9 @@ typedef struct {
 } tc_record;
 
 /**
- * Open a split; `memory` says what it needs, refuses in time (TC_NOMEM, naming the remedy) and
- * loads the records in large sequential reads with a progress line, placed for @p first_epoch.
+ * Open a split; `memory` says what its fullest rank will need in the fullest epoch of the run,
+ * refuses in time (TC_NOMEM, naming the remedy) and loads the records in large sequential reads
+ * with a progress line, placed for @p first_epoch.
  *
  * Collective: yes.   Blocks: on all ranks.
  * @retval TC_IO, TC_FORMAT  names the file; TC_PEER on the other ranks.

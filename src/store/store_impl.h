@@ -6,16 +6,15 @@
  */
 #include "store/exchange.h"
 #include "store/handles.h"
-#include "store/index.h"
 #include "store/order.h"
 #include "store/slots.h"
 #include "store/store.h"
+#include "store/windows.h"
 
 typedef struct {
     const char *name;
-    bool indexed; /* needs store->index */
     /* Collective, each; votes before it communicates. */
-    tc_status (*open)(tc_store *store, const tc_store_share *share);
+    tc_status (*open)(tc_store *store);
     tc_status (*begin_epoch)(tc_store *store); /* store->order is the new epoch's */
     /* Position pos, which is held here; its record is `id`. */
     tc_status (*borrow)(tc_store *store, uint64_t pos, uint64_t id, tc_buffer *scratch,
@@ -33,21 +32,35 @@ struct tc_store {
     int groups;
     tc_dataset *dataset;
     tc_store_order order;
-    tc_store_index index;
-    tc_handles *handles;        /* for records and names that are read from the shards */
-    struct tc_windows *windows; /* `shards` */
+    tc_handles *handles;   /* for records and names that are read from the shards */
+    tc_windows *windows;   /* `shards`, `files` */
     char *files;           /* `files`: the folder */
     uint64_t memory_limit; /* bytes; 0: what is free */
     uint64_t round_bytes;
-    tc_store_held held; /* `memory` */
+    uint64_t last_epoch; /* that memory is planned for */
+    tc_store_held held;  /* `memory` */
     tc_exchange exchange;
     char choices[256];
 };
 
-/** Not collective: read all records of the share into slots, verified.  load.c */
-tc_status tc_store_load(tc_store *store, const tc_store_share *share);
-/** Bytes that it reads at a time, about, and takes for that. */
-uint64_t tc_store_load_bytes(const tc_store *store, const tc_store_share *share);
+/** Say that the bytes of record `id` are not those that were packed: TC_FORMAT. */
+tc_status tc_store_damaged(tc_store *store, uint64_t id);
+
+/*
+ * The first load, of this rank's share of the set: held->order, as far as held->place goes.  Shards
+ * are opened one at a time.  load.c
+ */
+
+/** Not collective: check the indexes and fill the places, but for the slots. */
+tc_status tc_store_survey(tc_store *store);
+/** Not collective: read all records of the share into slots, verified, with a progress line. */
+tc_status tc_store_load(tc_store *store);
+/** Bytes that tc_store_load() takes for itself; `round` bytes can be borrowed. */
+uint64_t tc_store_load_bytes(const tc_store *store, uint64_t round);
+
+/** The slots that this rank needs for its share, and in the fullest epoch from that of store->order
+ *  to store->last_epoch.  Collective; votes on @p mine, the status of the survey.  need.c */
+tc_status tc_store_need(tc_store *store, tc_status mine, uint64_t *slots_p);
 
 /** Bytes that a process of this host may still take, shared fairly by the ranks on it; UINT64_MAX
  *  where the system does not say.  @param root  "", or where a test keeps /proc and /sys.

@@ -9,6 +9,7 @@
 #include "nn/model.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #define BUCKET_MIN ((int64_t)64 << 10) /* bytes: below it a message is all latency */
@@ -211,6 +212,7 @@ static tc_status open_store(tc_run *run, const char *split, bool shuffle, uint64
                                        .devices = o->devices,
                                        .batch = run->slice,
                                        .shuffle = shuffle,
+                                       .epochs = shuffle ? (uint64_t)ceil(run->recipe.epochs) : 0,
                                        .seed = o->seed };
 
     if (o->files_dir != NULL)

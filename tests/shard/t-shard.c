@@ -281,6 +281,64 @@ static void check_damage(void)
     check_numbers(good, bytes);
 }
 
+/* A shard of so many records that its entries come in several reads. */
+static tc_status write_many(int records)
+{
+    tc_shard_writer *writer = NULL;
+    uint8_t data[64] = { 1 };
+    char name[32];
+
+    tc_status status = tc_shard_create(path, 0, &writer);
+    for (int i = 0; status == TC_OK && i < records; i++) {
+        snprintf(name, sizeof name, "a/%d.jpg", i);
+        tc_shard_entry entry = { .label = i, .width = 2, .height = 3, .name = name };
+        status = tc_shard_append(writer, &entry, data, 1 + (size_t)i % sizeof data);
+    }
+    return status == TC_OK ? tc_shard_finish(writer) : status;
+}
+
+static bool same_entry(const tc_shard_entry *a, const tc_shard_entry *b)
+{
+    return a->offset == b->offset && a->bytes == b->bytes && a->checksum == b->checksum &&
+           a->label == b->label && a->width == b->width && a->height == b->height;
+}
+
+static void check_bare(void)
+{
+    enum { many = 300 };
+    static tc_shard_entry entries[many];
+    tc_shard *whole = NULL, *bare = NULL;
+    tc_shard_entry one;
+    char name[32];
+    bool same = true;
+
+    tc_status status = write_many(many);
+    if (status == TC_OK)
+        status = tc_shard_open(path, &whole);
+    if (status == TC_OK)
+        status = tc_shard_open_bare(path, &bare);
+    if (!tap_ok(status == TC_OK, "a shard is opened without its index %s", tc_error_detail()))
+        return;
+    status = tc_shard_fetch_entries(bare, 0, many, entries);
+    for (uint64_t i = 0; status == TC_OK && i < many; i++) {
+        const tc_shard_entry *e = tc_shard_entry_at(whole, i);
+        same = same && same_entry(&entries[i], e) &&
+               tc_shard_fetch_entry(bare, i, &one, name, sizeof name) == TC_OK &&
+               same_entry(&one, e) && strcmp(name, e->name) == 0;
+    }
+    tap_ok(status == TC_OK && same, "its entries are fetched, together and one by one");
+    tap_ok(tc_shard_fetch_entries(bare, 150, 140, entries) == TC_OK &&
+               same_entry(&entries[139], tc_shard_entry_at(whole, 289)),
+           "some from the middle");
+    tap_ok(tc_shard_fetch_entries(bare, many, 0, entries) == TC_OK, "none at all");
+    tap_ok(tc_shard_fetch_entries(bare, 299, 2, entries) == TC_INVAL &&
+               tc_shard_fetch_entries(bare, UINT64_MAX, 2, entries) == TC_INVAL &&
+               tc_shard_fetch_entry(bare, many, &one, NULL, 0) == TC_INVAL,
+           "none beyond the last");
+    tc_shard_close(whole);
+    tc_shard_close(bare);
+}
+
 int main(void)
 {
     if (mkdtemp(folder) == NULL)
@@ -290,6 +348,7 @@ int main(void)
     check_round_trip();
     check_edges();
     check_damage();
+    check_bare();
     unlink(path);
     unlink(damaged);
     rmdir(folder);

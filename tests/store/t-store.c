@@ -59,9 +59,8 @@ static bool no_slot_lost(const tc_store *store)
 
     if (store->kind != &tc_store_memory_kind)
         return true;
-    for (uint64_t id = 0; id < store->index.records; id++)
-        if (store->held.head[id] != TC_NO_SLOT)
-            used += tc_slots_for(store->index.entries[id].bytes);
+    for (uint64_t i = 0, n = store->held.records; i < n; i++)
+        used += tc_slots_for(&store->held.slots, store->held.place[i].bytes);
     return used == store->held.slots.count - store->held.slots.free_count;
 }
 
