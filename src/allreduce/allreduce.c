@@ -3,8 +3,10 @@
 #include "allreduce/allreduce.h"
 
 #include "allreduce/allreduce_impl.h"
+#include "allreduce/engine.h"
 #include "base/mem.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,11 +47,10 @@ static tc_status find_algorithm(const char *name, const tc_allreduce_algorithm *
 }
 
 /* Chunk and window where the caller leaves them open; all measured, see doc/PERFORMANCE. */
-static void fill_in(const tc_allreduce *ctx, tc_allreduce_options *o)
+static void fill_in(tc_comm *comm, bool trees, tc_allreduce_options *o)
 {
-    int ranks = tc_comm_size(ctx->comm);
-    bool one_host = tc_comm_host_count(ctx->comm) == 1;
-    bool trees = ctx->algorithm->has_trees, stars = trees && o->arity >= ranks - 1;
+    int ranks = tc_comm_size(comm);
+    bool one_host = tc_comm_host_count(comm) == 1, stars = trees && o->arity >= ranks - 1;
 
     if (o->chunk < 0)
         o->chunk = MAX_CHUNK;
@@ -61,11 +62,18 @@ static void fill_in(const tc_allreduce *ctx, tc_allreduce_options *o)
         o->window = trees && !stars ? 2 : 4;
 }
 
-/* Check the options and fill in the defaults for this number of ranks. */
-static tc_status resolve(const tc_allreduce *ctx, tc_allreduce_options *o)
+/* Find the algorithm, check the options and fill in the defaults for this number of ranks. */
+static tc_status resolve(tc_comm *comm, const tc_allreduce_options *options, tc_variant *v)
 {
-    int ranks = tc_comm_size(ctx->comm), star = ranks > 1 ? ranks - 1 : 1;
+    int ranks = tc_comm_size(comm), star = ranks > 1 ? ranks - 1 : 1;
+    tc_allreduce_options *o = &v->options;
+    tc_status status = find_algorithm(options->algorithm, &v->algorithm);
 
+    if (status != TC_OK)
+        return status;
+    *o = *options;
+    o->algorithm = v->algorithm->name;
+    o->topology = NULL; /* the caller's */
     if (o->colors < 0)
         return tc_fail(TC_INVAL, "allreduce: %d colors: use 0 (the default) or more", o->colors);
     if (o->chunk > MAX_CHUNK)
@@ -74,11 +82,11 @@ static tc_status resolve(const tc_allreduce *ctx, tc_allreduce_options *o)
     if (o->window < 0)
         return tc_fail(TC_INVAL, "allreduce: a window of %d chunks: use 0 (the default) or more",
                        o->window);
-    if (o->wire != TC_WIRE_F32 && ctx->algorithm->plan == NULL)
+    if (o->wire != TC_WIRE_F32 && v->algorithm->plan == NULL)
         return tc_fail(TC_INVAL,
                        "allreduce: %s sends floats: use another algorithm for a "
                        "narrow wire",
-                       ctx->algorithm->name);
+                       v->algorithm->name);
     if (o->colors == 0)
         o->colors = DEFAULT_COLORS;
     if (o->colors > ranks)
@@ -87,53 +95,144 @@ static tc_status resolve(const tc_allreduce *ctx, tc_allreduce_options *o)
         o->arity = DEFAULT_ARITY;
     if (o->arity == 0 || o->arity > star)
         o->arity = star;
-    fill_in(ctx, o);
+    fill_in(comm, v->algorithm->has_trees, o);
     return TC_OK;
 }
 
-static tc_status build(tc_allreduce *ctx, const tc_allreduce_options *options, int n,
-                       const int64_t *count)
+static bool same_variant(const tc_variant *a, const tc_variant *b)
 {
-    tc_status status = find_algorithm(options->algorithm, &ctx->algorithm);
+    const tc_allreduce_options *x = &a->options, *y = &b->options;
 
-    ctx->options = *options;
-    ctx->options.topology = NULL; /* the caller's */
-    if (status == TC_OK)
-        status = resolve(ctx, &ctx->options);
-    if (status == TC_OK && n < 1)
-        status = tc_fail(TC_INVAL, "allreduce: %d buckets: at least 1 is needed", n);
-    for (int b = 0; status == TC_OK && b < n; b++)
-        if (count[b] < 0)
-            status =
-                tc_fail(TC_INVAL, "allreduce: bucket %d has %lld floats", b, (long long)count[b]);
+    return a->algorithm == b->algorithm && x->colors == y->colors && x->arity == y->arity &&
+           x->chunk == y->chunk && x->window == y->window && x->wire == y->wire;
+}
+
+/* How bucket b is summed: as another before it, or in a way of its own. */
+static tc_status add_variant(tc_allreduce *ctx, int b, const tc_allreduce_options *options)
+{
+    tc_variant new = { 0 };
+    int v = 0;
+    tc_status status = resolve(ctx->comm, options, &new);
+
     if (status != TC_OK)
         return status;
+    while (v < ctx->n_variants && !same_variant(&ctx->variant[v], &new))
+        v++;
+    ctx->variant_of[b] = v;
+    if (v < ctx->n_variants)
+        return TC_OK;
+    ctx->variant[ctx->n_variants++] = new;
+    if (new.algorithm->plan == NULL)
+        return TC_OK;
+    new.algorithm->plan(ctx, &new.options, &ctx->variant[v].plan);
+    return tc_plan_close(&ctx->variant[v].plan, new.options.wire != TC_WIRE_F32);
+}
+
+static tc_status take_memory(tc_allreduce *ctx)
+{
+    tc_status status = tc_alloc(ctx->n, sizeof *ctx->count, "bucket sizes", &ctx->count);
+
+    if (status == TC_OK)
+        status = tc_alloc(ctx->n, sizeof *ctx->finished, "finished buckets", &ctx->finished);
+    if (status == TC_OK)
+        status = tc_alloc(ctx->n, sizeof *ctx->in_flight, "bucket states", &ctx->in_flight);
+    if (status == TC_OK)
+        status = tc_alloc(ctx->n, sizeof *ctx->variant, "allreduce options", &ctx->variant);
+    if (status == TC_OK)
+        status = tc_alloc(ctx->n, sizeof *ctx->variant_of, "buckets' options", &ctx->variant_of);
+    return status;
+}
+
+static tc_status build(tc_allreduce *ctx, const tc_allreduce_options *options, bool each, int n,
+                       const int64_t *count)
+{
+    tc_status status = TC_OK;
+
+    if (n < 1)
+        return tc_fail(TC_INVAL, "allreduce: %d buckets: at least 1 is needed", n);
+    for (int b = 0; b < n; b++)
+        if (count[b] < 0)
+            return tc_fail(TC_INVAL, "allreduce: bucket %d has %lld floats", b,
+                           (long long)count[b]);
     ctx->n = n;
-    status = tc_alloc(n, sizeof *ctx->count, "bucket sizes", &ctx->count);
-    if (status == TC_OK)
-        status = tc_alloc(n, sizeof *ctx->finished, "finished buckets", &ctx->finished);
-    if (status == TC_OK)
-        status = tc_alloc(n, sizeof *ctx->in_flight, "bucket states", &ctx->in_flight);
+    status = take_memory(ctx);
     if (status != TC_OK)
         return status;
     memcpy(ctx->count, count, (size_t)n * sizeof *count);
-    return ctx->algorithm->create(ctx);
+    for (int b = 0; b < n && status == TC_OK; b++)
+        status = add_variant(ctx, b, each ? &options[b] : options);
+    return status == TC_OK ? tc_engine_create(ctx) : status;
+}
+
+/* --- What was chosen ------------------------------------------------------------------ */
+
+TC_PRINTF(2, 3) static void say(tc_allreduce *ctx, const char *fmt, ...)
+{
+    size_t used = strlen(ctx->choices);
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(ctx->choices + used, sizeof ctx->choices - used, fmt, args);
+    va_end(args);
+}
+
+static void say_variant(tc_allreduce *ctx, const tc_variant *v)
+{
+    const tc_allreduce_options *o = &v->options;
+
+    say(ctx, "%s", v->algorithm->name);
+    if (v->algorithm->has_trees)
+        say(ctx, " k=%d d=%d", o->colors, o->arity);
+    if (v->algorithm->plan != NULL)
+        say(ctx, " chunk=%lld window=%d", (long long)o->chunk, o->window);
+    if (o->wire != TC_WIRE_F32)
+        say(ctx, " wire=%s", tc_wire_get(o->wire).name);
+}
+
+static void write_choices(tc_allreduce *ctx)
+{
+    bool memory = false;
+
+    for (int v = 0; v < ctx->n_variants; v++) {
+        if (v > 0)
+            say(ctx, "; ");
+        say_variant(ctx, &ctx->variant[v]);
+        memory = memory || ctx->variant[v].algorithm->plan != NULL;
+        for (int b = 0, first = 0; b < ctx->n && ctx->n_variants > 1; b++) { /* runs of buckets */
+            bool mine = ctx->variant_of[b] == v, more = b + 1 < ctx->n;
+            if (b == 0 || ctx->variant_of[b - 1] != v)
+                first = b;
+            if (mine && !(more && ctx->variant_of[b + 1] == v))
+                say(ctx, first == b ? " [%d]" : " [%d-%d]", first, b);
+        }
+    }
+    if (memory)
+        say(ctx, " memory=%lld", (long long)ctx->engine->arena.size);
+}
+
+/* --- Contexts ------------------------------------------------------------------------- */
+
+static uint32_t hash_number(uint32_t hash, int64_t x)
+{
+    for (int byte = 0; byte < 8; byte++)
+        hash = (hash ^ (uint32_t)((uint64_t)x >> 8 * byte & 0xff)) * 16777619u;
+    return hash;
 }
 
 /* Refuse plans that differ between ranks: they would wait for messages that nobody sends. */
 static tc_status compare_plans(const tc_allreduce *ctx)
 {
-    const tc_allreduce_options *o = &ctx->options;
-    uint32_t hash = 2166136261u; /* FNV-1a over the numbers that shape the messages */
-    int64_t shape[6] = { o->colors, o->arity, o->chunk, o->window, ctx->n, (int64_t)o->wire };
+    uint32_t hash = hash_number(2166136261u, ctx->n); /* FNV-1a over what shapes the messages */
 
-    for (int i = 0; i < 6 + ctx->n; i++) {
-        uint64_t x = (uint64_t)(i < 6 ? shape[i] : ctx->count[i - 6]);
-        for (int byte = 0; byte < 8; byte++)
-            hash = (hash ^ (uint32_t)(x >> 8 * byte & 0xff)) * 16777619u;
+    for (int b = 0; b < ctx->n; b++) {
+        const tc_allreduce_options *o = &ctx->variant[ctx->variant_of[b]].options;
+        const int64_t shape[] = { ctx->count[b], o->colors, o->arity,
+                                  o->chunk,      o->window, (int64_t)o->wire };
+        for (size_t i = 0; i < sizeof shape / sizeof shape[0]; i++)
+            hash = hash_number(hash, shape[i]);
+        for (const char *c = o->algorithm; *c != '\0'; c++)
+            hash = hash_number(hash, *c);
     }
-    for (const char *c = ctx->algorithm->name; *c != '\0'; c++)
-        hash = (hash ^ (uint8_t)*c) * 16777619u;
     double extremes[2] = { hash, -(double)hash };
     tc_status status = tc_comm_max(ctx->comm, extremes, 2);
     if (status == TC_OK && extremes[0] != -extremes[1])
@@ -141,8 +240,8 @@ static tc_status compare_plans(const tc_allreduce *ctx)
     return status;
 }
 
-tc_status tc_allreduce_create(tc_comm *comm, const tc_allreduce_options *options, int n,
-                              const int64_t *count, tc_allreduce **ctx_p)
+static tc_status create(tc_comm *comm, const tc_allreduce_options *options, bool each, int n,
+                        const int64_t *count, tc_allreduce **ctx_p)
 {
     tc_allreduce *ctx = NULL;
     tc_status status = tc_alloc(1, sizeof *ctx, "allreduce context", &ctx);
@@ -155,24 +254,40 @@ tc_status tc_allreduce_create(tc_comm *comm, const tc_allreduce_options *options
         return status;
     }
     ctx->comm = comm;
-    status = tc_comm_agree(comm, build(ctx, options, n, count));
+    status = tc_comm_agree(comm, build(ctx, options, each, n, count));
     if (status == TC_OK)
         status = compare_plans(ctx); /* the same verdict on all ranks */
     if (status != TC_OK) {
         tc_allreduce_destroy(ctx);
         return status;
     }
+    write_choices(ctx);
     *ctx_p = ctx;
     return TC_OK;
+}
+
+tc_status tc_allreduce_create(tc_comm *comm, const tc_allreduce_options *options, int n,
+                              const int64_t *count, tc_allreduce **ctx_p)
+{
+    return create(comm, options, false, n, count, ctx_p);
+}
+
+tc_status tc_allreduce_create_each(tc_comm *comm, const tc_allreduce_options *options, int n,
+                                   const int64_t *count, tc_allreduce **ctx_p)
+{
+    return create(comm, options, true, n, count, ctx_p);
 }
 
 void tc_allreduce_destroy(tc_allreduce *ctx)
 {
     if (ctx == NULL)
         return;
-    if (ctx->algorithm != NULL)
-        ctx->algorithm->destroy(ctx);
+    tc_engine_destroy(ctx);
+    for (int v = 0; v < ctx->n_variants; v++)
+        tc_plan_free(&ctx->variant[v].plan);
     tc_places_free(&ctx->places);
+    tc_free(ctx->variant_of);
+    tc_free(ctx->variant);
     tc_free(ctx->in_flight);
     tc_free(ctx->finished);
     tc_free(ctx->count);
@@ -198,7 +313,13 @@ tc_status tc_allreduce_start_from(tc_allreduce *ctx, int b, const float *src, fl
         tc_allreduce_finish(ctx, b); /* the sum is there */
         return TC_OK;
     }
-    return ctx->algorithm->start(ctx, b, src, dst);
+    const tc_allreduce_algorithm *algorithm = ctx->variant[ctx->variant_of[b]].algorithm;
+    if (algorithm->plan != NULL)
+        return tc_engine_start(ctx, b, src, dst);
+    tc_status status = algorithm->sum(ctx, ctx->count[b], src, dst);
+    if (status == TC_OK)
+        tc_allreduce_finish(ctx, b);
+    return status;
 }
 
 void tc_allreduce_finish(tc_allreduce *ctx, int b)
@@ -223,7 +344,7 @@ tc_status tc_allreduce_progress(tc_allreduce *ctx, tc_progress_mode mode, tc_req
     bool extra_done = false, moved = ctx->n_finished > 0;
 
     if (ctx->n_finished == 0) {
-        tc_status status = ctx->algorithm->progress(ctx, mode, extra, &extra_done, &moved);
+        tc_status status = tc_engine_progress(ctx, mode, extra, &extra_done, &moved);
         if (status != TC_OK)
             return status;
     }
@@ -251,7 +372,15 @@ tc_status tc_allreduce_run(tc_allreduce *ctx, int b, float *data)
 
 bool tc_allreduce_overlaps(const tc_allreduce *ctx)
 {
-    return ctx->algorithm->overlaps;
+    for (int v = 0; v < ctx->n_variants; v++)
+        if (ctx->variant[v].algorithm->plan != NULL)
+            return true;
+    return false;
+}
+
+tc_allreduce_options tc_allreduce_of_bucket(const tc_allreduce *ctx, int b)
+{
+    return ctx->variant[ctx->variant_of[b]].options;
 }
 
 const char *tc_allreduce_choices(const tc_allreduce *ctx)

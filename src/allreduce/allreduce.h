@@ -51,6 +51,9 @@ typedef struct {
  */
 tc_status tc_allreduce_create(tc_comm *comm, const tc_allreduce_options *options, int n,
                               const int64_t *count, tc_allreduce **ctx_p);
+/** The same with options for each bucket: (n); the topology is the first's. */
+tc_status tc_allreduce_create_each(tc_comm *comm, const tc_allreduce_options *options, int n,
+                                   const int64_t *count, tc_allreduce **ctx_p);
 void tc_allreduce_destroy(tc_allreduce *ctx); /* NULL accepted; no bucket may be in flight */
 
 /**
@@ -72,7 +75,7 @@ tc_status tc_allreduce_start_from(tc_allreduce *ctx, int b, const float *src, fl
 typedef enum { TC_POLL, TC_BLOCK } tc_progress_mode;
 
 #define TC_EXTRA (-2) /* what progress reports when `extra` completed */
-#define TC_NONE (-1)
+#define TC_NONE  (-1)
 
 /**
  * Move everything in flight.  Returns when one bucket is done, `extra` has completed, or (POLL)
@@ -91,15 +94,19 @@ tc_status tc_allreduce_progress(tc_allreduce *ctx, tc_progress_mode mode, tc_req
 /** Sum one vector now: start, then progress until done.  For tests and set-up. */
 tc_status tc_allreduce_run(tc_allreduce *ctx, int b, float *data);
 
-/** True where start() returns before the sum is there: overlap can act. */
+/** True where start() returns before the sum of some bucket is there: overlap can act. */
 bool tc_allreduce_overlaps(const tc_allreduce *ctx);
 
-/** One line on what was chosen: "multicolor k=4 d=4 chunk=65536 window=4". */
+/** The options of bucket b, defaults filled in. */
+tc_allreduce_options tc_allreduce_of_bucket(const tc_allreduce *ctx, int b);
+
+/** One line on what was chosen: "multicolor k=4 d=4 chunk=65536 window=4 memory=1049152" (bytes);
+ *  where buckets differ, with their numbers: "ring … [0-2] [5]; doubling … [3-4] …". */
 const char *tc_allreduce_choices(const tc_allreduce *ctx);
 
 /**
- * Write the tree of every color: a line a rank, indented by its depth, or a graph for `dot` of
- * Graphviz.
+ * Write the tree of every color of the first bucket: a line a rank, indented by its depth, or a
+ * graph for `dot` of Graphviz.
  *
  * Collective: no.
  * @retval TC_INVAL  the algorithm has no trees.   @retval TC_NOMEM, TC_IO.

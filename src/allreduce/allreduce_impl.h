@@ -9,36 +9,35 @@ typedef struct tc_engine tc_engine;
 
 typedef struct {
     const char *name;
-    bool overlaps;
     bool has_trees; /* of options.colors and options.arity */
-    /* What this rank does: for algorithms that are plans, carried out by the engine (plan.h). */
-    void (*plan)(const tc_allreduce *ctx, tc_plan *plan);
-    /* Local: takes all memory, writes ctx->choices.  The caller votes, and calls destroy also for
-     * what is half built. */
-    tc_status (*create)(tc_allreduce *ctx);
-    void (*destroy)(tc_allreduce *ctx);
-    /* Both report a finished bucket by tc_allreduce_finish(). */
-    tc_status (*start)(tc_allreduce *ctx, int b, const float *src, float *dst);
-    /* Returns after a bucket has been finished or extra has completed, as the mode says. */
-    tc_status (*progress)(tc_allreduce *ctx, tc_progress_mode mode, tc_request *extra,
-                          bool *extra_done_p, bool *moved_p);
+    /* One of the two: what this rank does, carried out by the engine (plan.h) … */
+    void (*plan)(const tc_allreduce *ctx, const tc_allreduce_options *o, tc_plan *plan);
+    /* … or a sum that blocks until it is there. */
+    tc_status (*sum)(const tc_allreduce *ctx, int64_t count, const float *src, float *dst);
 } tc_allreduce_algorithm;
 
 extern const tc_allreduce_algorithm tc_allreduce_multicolor, tc_allreduce_mpi, tc_allreduce_ring,
     tc_allreduce_rabenseifner, tc_allreduce_doubling;
 
-struct tc_allreduce {
+/* How some of the buckets are summed. */
+typedef struct {
     const tc_allreduce_algorithm *algorithm;
-    tc_engine *engine; /* NULL where the algorithm needs none */
-    tc_comm *comm;
     tc_allreduce_options options; /* defaults filled in */
+    tc_plan plan;                 /* empty where the algorithm blocks */
+} tc_variant;
+
+struct tc_allreduce {
+    tc_engine *engine;
+    tc_comm *comm;
     tc_places places;
-    int n;
-    int64_t *count;  /* (n) floats of each bucket */
-    bool *in_flight; /* (n) started, not yet reported as done */
-    int *finished;   /* (n) ring of buckets that are done, not yet reported */
+    int n, n_variants;
+    tc_variant *variant; /* (n) no two of the first n_variants are equal */
+    int *variant_of;     /* (n) each bucket's */
+    int64_t *count;      /* (n) floats of each bucket */
+    bool *in_flight;     /* (n) started, not yet reported as done */
+    int *finished;       /* (n) ring of buckets that are done, not yet reported */
     int n_in_flight, n_finished, next_finished;
-    char choices[160];
+    char choices[1024];
 };
 
 /** Queue bucket b to be reported as done. */

@@ -4,7 +4,6 @@
 #include "allreduce/engine.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 #define MAX_TAGS    (1 << 14) /* what the communicator grants; one for each bucket and color */
@@ -12,33 +11,60 @@
 
 /* --- Memory -------------------------------------------------------------------------- */
 
-static int64_t chunk_floats(const tc_allreduce *ctx, const tc_engine *e)
+static int64_t chunk_floats(const tc_allreduce_options *o, size_t bytes)
 {
-    int64_t floats = ctx->options.chunk / (int64_t)e->wire.bytes;
+    int64_t floats = o->chunk / (int64_t)bytes;
 
     return floats < 1 ? 1 : floats < INT_MAX ? floats : INT_MAX;
 }
 
+/* Lay the buckets out: tags and flows follow each other. */
+static tc_status plan_buckets(tc_engine *e, const tc_allreduce *ctx)
+{
+    int64_t flows = 0, tags = 0;
+
+    for (int i = 0; i < e->n; i++) {
+        const tc_variant *v = &ctx->variant[ctx->variant_of[i]];
+        tc_bucket *b = &e->bucket[i];
+        b->plan = &v->plan;
+        b->wire = tc_wire_get(v->options.wire);
+        b->chunk = chunk_floats(&v->options, b->wire.bytes);
+        b->window = v->options.window;
+        b->count = ctx->count[i];
+        b->first_tag = (int)tags;
+        tags += v->plan.n_colors;
+        flows += v->plan.n_flows;
+        if (tags > MAX_TAGS)
+            return tc_fail(TC_INVAL,
+                           "allreduce: %d buckets of %d colors are more than %d: use fewer colors "
+                           "or larger buckets",
+                           e->n, v->plan.n_colors, MAX_TAGS);
+    }
+    if (flows >= INT_MAX)
+        return tc_fail(TC_INVAL, "allreduce: %lld flows: use fewer colors", (long long)flows);
+    e->n_flows = (int)flows;
+    return TC_OK;
+}
+
 /* Take the memory of one flow; its slots begin at *slots. */
-static void plan_flow(tc_engine *e, tc_flow *f, int window, int64_t *slots)
+static void plan_flow(tc_engine *e, const tc_bucket *b, tc_flow *f, int64_t *slots)
 {
     int64_t largest = 0, chunks = tc_flow_chunks(e, f, &largest);
 
-    f->window = (int)(chunks < window ? chunks : window);
+    f->window = (int)(chunks < b->window ? chunks : b->window);
     f->slot_floats = (largest + SLOT_FLOATS - 1) / SLOT_FLOATS * SLOT_FLOATS;
     f->first_slot = (int)(*slots < INT_MAX ? *slots : INT_MAX);
     *slots += f->window;
-    if (e->plan.flow[f->number].adds || e->wire.bytes < sizeof(float))
-        f->stage = tc_arena_take(&e->arena, f->window * f->slot_floats, e->wire.bytes);
+    if (b->plan->flow[f->number].adds || b->wire.bytes < sizeof(float))
+        f->stage = tc_arena_take(&e->arena, f->window * f->slot_floats, b->wire.bytes);
 }
 
 static void plan_slots(tc_engine *e)
 {
-    int64_t flows = (int64_t)e->n * e->plan.n_flows;
-
     for (int b = 0; b < e->n; b++)
-        e->bucket[b].done = tc_arena_take(&e->arena, e->plan.n_steps, sizeof *e->bucket[b].done);
-    e->queue = tc_arena_take(&e->arena, flows, sizeof *e->queue);
+        e->bucket[b].done =
+            tc_arena_take(&e->arena, e->bucket[b].plan->n_steps, sizeof *e->bucket[b].done);
+    e->queue = tc_arena_take(&e->arena, e->n_flows, sizeof *e->queue);
     e->flow_of = tc_arena_take(&e->arena, e->n_slots, sizeof *e->flow_of);
     e->busy = tc_arena_take(&e->arena, e->n_slots, sizeof *e->busy);
     e->request = tc_arena_take(&e->arena, e->n_slots + 1, sizeof *e->request);
@@ -47,23 +73,23 @@ static void plan_slots(tc_engine *e)
 }
 
 /* Buckets and flows stand in memory of their own: the arena is planned from them. */
-static tc_status take_memory(tc_engine *e, const tc_allreduce *ctx)
+static tc_status take_memory(tc_engine *e)
 {
-    int64_t flows = (int64_t)e->n * e->plan.n_flows, slots = 0;
-    tc_status status = tc_alloc(e->n, sizeof *e->bucket, "buckets", &e->bucket);
+    tc_flow *f = NULL;
+    tc_status status = tc_alloc(e->n_flows, sizeof *e->flow, "flows", &e->flow);
 
-    if (status == TC_OK)
-        status = tc_alloc(flows, sizeof *e->flow, "flows", &e->flow);
     for (int pass = 0; status == TC_OK && pass < 2; pass++) {
-        slots = 0;
-        for (int b = 0; b < e->n; b++)
-            e->bucket[b].chunk = chunk_floats(ctx, e);
-        for (int64_t i = 0; i < flows; i++) {
-            e->flow[i].bucket = (int)(i / e->plan.n_flows);
-            e->flow[i].number = (int)(i % e->plan.n_flows);
-            plan_flow(e, &e->flow[i], ctx->options.window, &slots);
+        int64_t slots = 0;
+        f = e->flow;
+        for (int b = 0; b < e->n; b++) {
+            e->bucket[b].flow = f;
+            for (int i = 0; i < e->bucket[b].plan->n_flows; i++, f++) {
+                f->bucket = b;
+                f->number = i;
+                plan_flow(e, &e->bucket[b], f, &slots);
+            }
         }
-        if (slots >= INT_MAX || flows >= INT_MAX)
+        if (slots >= INT_MAX)
             return tc_fail(TC_INVAL,
                            "allreduce: %lld messages in flight: use larger chunks or a smaller "
                            "window",
@@ -73,27 +99,10 @@ static tc_status take_memory(tc_engine *e, const tc_allreduce *ctx)
         if (pass == 0)
             status = tc_arena_alloc(&e->arena, "allreduce windows");
     }
-    for (int64_t i = 0; status == TC_OK && i < flows; i++)
+    for (int i = 0; status == TC_OK && i < e->n_flows; i++)
         for (int s = 0; s < e->flow[i].window; s++)
-            e->flow_of[e->flow[i].first_slot + s] = (int)i;
+            e->flow_of[e->flow[i].first_slot + s] = i;
     return status;
-}
-
-static void write_choices(tc_allreduce *ctx, const tc_engine *e)
-{
-    const tc_allreduce_options *o = &ctx->options;
-    size_t used = (size_t)snprintf(ctx->choices, sizeof ctx->choices, "%s", ctx->algorithm->name);
-
-    if (ctx->algorithm->has_trees)
-        used += (size_t)snprintf(ctx->choices + used, sizeof ctx->choices - used, " k=%d d=%d",
-                                 o->colors, o->arity);
-    used += (size_t)snprintf(ctx->choices + used, sizeof ctx->choices - used,
-                             " chunk=%lld window=%d", (long long)o->chunk, o->window);
-    if (o->wire != TC_WIRE_F32)
-        used += (size_t)snprintf(ctx->choices + used, sizeof ctx->choices - used, " wire=%s",
-                                 e->wire.name);
-    snprintf(ctx->choices + used, sizeof ctx->choices - used, " memory=%lld",
-             (long long)e->arena.size);
 }
 
 tc_status tc_engine_create(tc_allreduce *ctx)
@@ -105,21 +114,11 @@ tc_status tc_engine_create(tc_allreduce *ctx)
         return status;
     ctx->engine = e;
     e->comm = tc_comm_mpi(ctx->comm);
-    e->wire = tc_wire_get(ctx->options.wire);
     e->n = ctx->n;
-    e->count = ctx->count;
-    ctx->algorithm->plan(ctx, &e->plan);
-    status = tc_plan_close(&e->plan, e->wire.bytes < sizeof(float));
-    if (status == TC_OK && (int64_t)e->n * e->plan.n_colors > MAX_TAGS)
-        status = tc_fail(TC_INVAL,
-                         "allreduce: %d buckets of %d colors are more than %d: use fewer colors "
-                         "or larger buckets",
-                         e->n, e->plan.n_colors, MAX_TAGS);
+    status = tc_alloc(e->n, sizeof *e->bucket, "buckets", &e->bucket);
     if (status == TC_OK)
-        status = take_memory(e, ctx);
-    if (status == TC_OK)
-        write_choices(ctx, e);
-    return status;
+        status = plan_buckets(e, ctx);
+    return status == TC_OK ? take_memory(e) : status;
 }
 
 void tc_engine_destroy(tc_allreduce *ctx)
@@ -131,7 +130,6 @@ void tc_engine_destroy(tc_allreduce *ctx)
     tc_arena_free(&e->arena);
     tc_free(e->flow);
     tc_free(e->bucket);
-    tc_plan_free(&e->plan);
     tc_free(e);
 }
 
@@ -142,7 +140,7 @@ void tc_engine_queue(tc_engine *e, tc_flow *f)
     if (f->queued || !tc_flow_can_take(e, f))
         return;
     f->queued = true;
-    e->queue[(e->next_queued + e->n_queued++) % (e->n * e->plan.n_flows)] = (int)(f - e->flow);
+    e->queue[(e->next_queued + e->n_queued++) % e->n_flows] = (int)(f - e->flow);
 }
 
 /* The flow may have come to its end, and its bucket. */
@@ -156,7 +154,7 @@ static tc_status take_one(tc_allreduce *ctx, tc_engine *e)
 {
     tc_flow *f = &e->flow[e->queue[e->next_queued]];
 
-    e->next_queued = (e->next_queued + 1) % (e->n * e->plan.n_flows);
+    e->next_queued = (e->next_queued + 1) % e->n_flows;
     e->n_queued--;
     f->queued = false;
     tc_status status = tc_flow_take(e, f);
@@ -276,20 +274,20 @@ static tc_status wait_for_one(tc_allreduce *ctx, tc_engine *e, tc_request *extra
 tc_status tc_engine_start(tc_allreduce *ctx, int b, const float *src, float *dst)
 {
     tc_engine *e = ctx->engine;
-    tc_flow *flow = e->flow + (int64_t)b * e->plan.n_flows;
+    tc_bucket *bucket = &e->bucket[b];
     tc_status status = TC_OK;
 
-    if (src != dst && e->plan.copies_first) {
-        memcpy(dst, src, (size_t)e->count[b] * sizeof *dst);
+    if (src != dst && bucket->plan->copies_first) {
+        memcpy(dst, src, (size_t)bucket->count * sizeof *dst);
         src = dst;
     }
-    e->bucket[b].src = src;
-    e->bucket[b].dst = dst;
-    e->bucket[b].flows_left = 0;
-    for (int i = 0; i < e->plan.n_flows; i++)
-        e->bucket[b].flows_left += tc_flow_reset(e, &flow[i]);
-    for (int i = 0; i < e->plan.n_flows && status == TC_OK; i++)
-        status = tc_flow_post(e, &flow[i]);
+    bucket->src = src;
+    bucket->dst = dst;
+    bucket->flows_left = 0;
+    for (int i = 0; i < bucket->plan->n_flows; i++)
+        bucket->flows_left += tc_flow_reset(e, &bucket->flow[i]);
+    for (int i = 0; i < bucket->plan->n_flows && status == TC_OK; i++)
+        status = tc_flow_post(e, &bucket->flow[i]);
     return status;
 }
 

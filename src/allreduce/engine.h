@@ -5,8 +5,8 @@
  * Carry plans out: the chunks of all flows of all buckets in flight.
  *
  * Flow:  tc_engine_create() -> { tc_engine_start(), tc_engine_progress() … } -> tc_engine_destroy()
- * Used by: the algorithms that are plans; the table of them in allreduce.c.   Split into engine.c
- * (requests, waiting, buckets) and flow.c (one flow's chunks).
+ * Used by: allreduce.c.   Split into engine.c (requests, waiting, buckets) and flow.c (one flow's
+ * chunks).
  *
  * A chunk of a flow is posted when its window has room and what its step needs has been done there;
  * it arrives when MPI is through with it; where it must be added or widened, it waits in a slot of
@@ -45,24 +45,26 @@ typedef struct {
 tc_wire tc_wire_get(tc_wire_type type);
 
 typedef struct {
+    const tc_plan *plan; /* without flows where the bucket's algorithm blocks */
+    tc_wire wire;
+    int64_t chunk; /* floats */
+    int window, first_tag;
+    int64_t count;
     float *dst;
     const float *src;
+    tc_flow *flow; /* (plan->n_flows) */
     int flows_left;
-    int64_t chunk; /* floats */
-    int64_t *done; /* (n_steps) each step has done its floats up to here */
+    int64_t *done; /* (plan->n_steps) each step has done its floats up to here */
 } tc_bucket;
 
 struct tc_engine {
-    tc_plan plan;
     MPI_Comm comm;
-    tc_wire wire;
-    const int64_t *count; /* (n) floats of each bucket */
-    int n, n_slots;
+    int n, n_flows, n_slots;
     tc_bucket *bucket; /* (n) */
-    tc_flow *flow;     /* (n, n_flows) */
+    tc_flow *flow;     /* (n_flows) bucket by bucket */
     int *flow_of;      /* (n_slots) */
     bool *busy;        /* (n_slots) the slot's transfer has not completed */
-    int *queue;        /* (n * n_flows) ring of flows that have a chunk to take */
+    int *queue;        /* (n_flows) ring of flows that have a chunk to take */
     int next_queued, n_queued;
     /* The transfers in flight, without gaps, and room for the caller's request at the end. */
     MPI_Request *request; /* (n_slots + 1) */
@@ -73,13 +75,14 @@ struct tc_engine {
     tc_arena arena;
 };
 
-/* engine.c: what a tc_allreduce_algorithm has beside its planner. */
-#define TC_ENGINE_FUNCTIONS                                                     \
-    .overlaps = true, .create = tc_engine_create, .destroy = tc_engine_destroy, \
-    .start = tc_engine_start, .progress = tc_engine_progress
+/* engine.c */
+
+/** Take all memory for the plans of ctx->variant, which stay where they are.  Local; destroy what
+ *  is half built, too. */
 tc_status tc_engine_create(tc_allreduce *ctx);
 void tc_engine_destroy(tc_allreduce *ctx);
 tc_status tc_engine_start(tc_allreduce *ctx, int b, const float *src, float *dst);
+/** Returns after a bucket has been finished or extra has completed, as the mode says. */
 tc_status tc_engine_progress(tc_allreduce *ctx, tc_progress_mode mode, tc_request *extra,
                              bool *extra_done_p, bool *moved_p);
 

@@ -12,36 +12,43 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static bool is_narrow(const tc_engine *e)
+static tc_bucket *bucket_of(const tc_engine *e, const tc_flow *f)
 {
-    return e->wire.bytes < sizeof(float);
+    return &e->bucket[f->bucket];
+}
+
+static bool is_narrow(const tc_bucket *b)
+{
+    return b->wire.bytes < sizeof(float);
 }
 
 /* Whether chunks of this step wait in the stage, between wire and vector. */
-static bool is_staged(const tc_engine *e, const tc_step *s)
+static bool is_staged(const tc_bucket *b, const tc_step *s)
 {
-    return s->kind == TC_STEP_ADD || (s->kind == TC_STEP_STORE && is_narrow(e));
+    return s->kind == TC_STEP_ADD || (s->kind == TC_STEP_STORE && is_narrow(b));
 }
 
 static void *slot_of(const tc_engine *e, const tc_flow *f, int64_t chunk)
 {
-    return f->stage + chunk % f->window * f->slot_floats * (int64_t)e->wire.bytes;
+    return f->stage + chunk % f->window * f->slot_floats * (int64_t)bucket_of(e, f)->wire.bytes;
 }
 
 static int step_number(const tc_engine *e, const tc_flow *f, int i)
 {
-    return e->plan.order[e->plan.flow[f->number].first + i];
+    const tc_plan *plan = bucket_of(e, f)->plan;
+
+    return plan->order[plan->flow[f->number].first + i];
 }
 
 static const tc_step *step_at(const tc_engine *e, const tc_flow *f, int i)
 {
-    return &e->plan.step[step_number(e, f, i)];
+    return &bucket_of(e, f)->plan->step[step_number(e, f, i)];
 }
 
 /* Where part p of the bucket begins: parts differ by one float at most. */
 static int64_t cut(const tc_engine *e, const tc_flow *f, int p)
 {
-    int64_t count = e->count[f->bucket], parts = e->plan.n_parts;
+    int64_t count = bucket_of(e, f)->count, parts = bucket_of(e, f)->plan->n_parts;
 
     return p * (count / parts) + smaller(p, count % parts);
 }
@@ -50,7 +57,7 @@ static int64_t cut(const tc_engine *e, const tc_flow *f, int p)
 static int64_t chunk_count(const tc_engine *e, const tc_flow *f, const tc_cursor *c)
 {
     const tc_step *s = step_at(e, f, c->step);
-    int64_t chunk = e->bucket[f->bucket].chunk, end = cut(e, f, s->to);
+    int64_t chunk = bucket_of(e, f)->chunk, end = cut(e, f, s->to);
     int64_t length = end - cut(e, f, s->from), pieces = length / chunk + (length % chunk != 0);
     int64_t even = (length + pieces - 1) / pieces;
 
@@ -58,10 +65,15 @@ static int64_t chunk_count(const tc_engine *e, const tc_flow *f, const tc_cursor
     return smaller(even, end - c->at);
 }
 
+static int step_count(const tc_engine *e, const tc_flow *f)
+{
+    return bucket_of(e, f)->plan->flow[f->number].n;
+}
+
 /* Go on to the next step that has floats, if the step at hand has none left. */
 static void settle(const tc_engine *e, const tc_flow *f, tc_cursor *c)
 {
-    int n = e->plan.flow[f->number].n;
+    int n = step_count(e, f);
 
     while (c->step < n && c->at >= cut(e, f, step_at(e, f, c->step)->to)) {
         if (++c->step < n)
@@ -78,7 +90,7 @@ static void advance(const tc_engine *e, const tc_flow *f, tc_cursor *c)
 
 static bool at_end(const tc_engine *e, const tc_flow *f, const tc_cursor *c)
 {
-    return c->step == e->plan.flow[f->number].n;
+    return c->step == step_count(e, f);
 }
 
 static void rewind_cursor(const tc_engine *e, const tc_flow *f, tc_cursor *c)
@@ -106,19 +118,20 @@ bool tc_flow_reset(tc_engine *e, tc_flow *f)
 {
     rewind_cursor(e, f, &f->post);
     f->arrive = f->take = f->post;
-    for (int i = 0; i < e->plan.flow[f->number].n; i++)
-        e->bucket[f->bucket].done[step_number(e, f, i)] = cut(e, f, step_at(e, f, i)->from);
+    for (int i = 0; i < step_count(e, f); i++)
+        bucket_of(e, f)->done[step_number(e, f, i)] = cut(e, f, step_at(e, f, i)->from);
     return !at_end(e, f, &f->post);
 }
 
 /* Whether everything that step s needs has been done up to this place of the vector. */
 static bool needs_are_done(const tc_engine *e, const tc_flow *f, const tc_step *s, int64_t until)
 {
-    const int64_t *done = e->bucket[f->bucket].done;
+    const tc_plan *plan = bucket_of(e, f)->plan;
+    const int64_t *done = bucket_of(e, f)->done;
 
     for (int i = 0; i < s->n_needs; i++) {
-        int need = e->plan.need[s->first_need + i];
-        const tc_step *early = &e->plan.step[need];
+        int need = plan->need[s->first_need + i];
+        const tc_step *early = &plan->step[need];
         if (done[need] < until && done[need] < cut(e, f, early->to) &&
             cut(e, f, early->from) < until)
             return false;
@@ -133,16 +146,16 @@ static bool may_post(const tc_engine *e, const tc_flow *f)
     if (at_end(e, f, c) || c->chunks - f->take.chunks >= f->window)
         return false;
     const tc_step *s = step_at(e, f, c->step);
-    return is_staged(e, s) || needs_are_done(e, f, s, c->at + chunk_count(e, f, c));
+    return is_staged(bucket_of(e, f), s) || needs_are_done(e, f, s, c->at + chunk_count(e, f, c));
 }
 
 static tc_status post(tc_engine *e, tc_flow *f)
 {
     const tc_step *s = step_at(e, f, f->post.step);
-    const tc_bucket *b = &e->bucket[f->bucket];
+    const tc_bucket *b = bucket_of(e, f);
     int64_t count = chunk_count(e, f, &f->post), at = f->post.at;
     int slot = f->first_slot + (int)(f->post.chunks % f->window);
-    int tag = f->bucket * e->plan.n_colors + s->color;
+    int tag = b->first_tag + s->color;
     MPI_Request *request = &e->request[e->n_requests];
     void *stage = slot_of(e, f, f->post.chunks);
 
@@ -151,16 +164,16 @@ static tc_status post(tc_engine *e, tc_flow *f)
     advance(e, f, &f->post);
     if (s->kind == TC_STEP_SEND) {
         const void *from = (s->fresh ? b->src : b->dst) + at;
-        if (is_narrow(e)) {
-            e->wire.narrow(stage, from, count);
+        if (is_narrow(b)) {
+            b->wire.narrow(stage, from, count);
             from = stage;
         }
         if (s->round)
-            e->wire.widen(b->dst + at, stage, count);
-        TC_TRY_MPI(MPI_Isend(from, (int)count, e->wire.type, s->peer, tag, e->comm, request));
+            b->wire.widen(b->dst + at, stage, count);
+        TC_TRY_MPI(MPI_Isend(from, (int)count, b->wire.type, s->peer, tag, e->comm, request));
         return TC_OK;
     }
-    TC_TRY_MPI(MPI_Irecv(is_staged(e, s) ? stage : b->dst + at, (int)count, e->wire.type, s->peer,
+    TC_TRY_MPI(MPI_Irecv(is_staged(b, s) ? stage : b->dst + at, (int)count, b->wire.type, s->peer,
                          tag, e->comm, request));
     return TC_OK;
 }
@@ -185,12 +198,13 @@ bool tc_flow_can_take(const tc_engine *e, const tc_flow *f)
 /* The step has done one chunk more: go on with whatever waited for it. */
 static tc_status step_is_done_until(tc_engine *e, tc_flow *f, int step, int64_t until)
 {
-    const tc_step *s = &e->plan.step[step];
+    const tc_bucket *b = bucket_of(e, f);
+    const tc_step *s = &b->plan->step[step];
     tc_status status = TC_OK;
 
-    e->bucket[f->bucket].done[step] = until;
+    b->done[step] = until;
     for (int i = 0; i < s->n_wakes && status == TC_OK; i++) {
-        tc_flow *waiting = f - f->number + e->plan.wake[s->first_wake + i];
+        tc_flow *waiting = b->flow + b->plan->wake[s->first_wake + i];
         status = tc_flow_post(e, waiting);
         tc_engine_queue(e, waiting);
     }
@@ -213,7 +227,7 @@ static tc_status pass_all(tc_engine *e, tc_flow *f)
     tc_status status = TC_OK;
 
     while (status == TC_OK && f->take.chunks < f->arrive.chunks &&
-           !is_staged(e, step_at(e, f, f->take.step)))
+           !is_staged(bucket_of(e, f), step_at(e, f, f->take.step)))
         status = pass(e, f);
     tc_engine_queue(e, f); /* what is staged is taken between two looks at the network */
     return status == TC_OK ? tc_flow_post(e, f) : status;
@@ -233,19 +247,19 @@ tc_status tc_flow_arrive(tc_engine *e, tc_flow *f, int slot)
 tc_status tc_flow_take(tc_engine *e, tc_flow *f)
 {
     const tc_step *s = step_at(e, f, f->take.step);
-    const tc_bucket *b = &e->bucket[f->bucket];
+    const tc_bucket *b = bucket_of(e, f);
     int64_t count = chunk_count(e, f, &f->take), at = f->take.at;
     void *stage = slot_of(e, f, f->take.chunks);
 
     if (s->kind == TC_STEP_STORE) {
-        e->wire.widen(b->dst + at, stage, count);
+        b->wire.widen(b->dst + at, stage, count);
     } else {
         if (s->fresh && b->src != b->dst)
             memcpy(b->dst + at, b->src + at, (size_t)count * sizeof *b->dst);
-        e->wire.add(b->dst + at, stage, count);
+        b->wire.add(b->dst + at, stage, count);
         if (s->round) {
-            e->wire.narrow(stage, b->dst + at, count);
-            e->wire.widen(b->dst + at, stage, count);
+            b->wire.narrow(stage, b->dst + at, count);
+            b->wire.widen(b->dst + at, stage, count);
         }
     }
     tc_status status = pass(e, f);

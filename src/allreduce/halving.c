@@ -11,7 +11,7 @@
  */
 #include <config.h>
 
-#include "allreduce/engine.h"
+#include "allreduce/allreduce_impl.h"
 
 enum { SUMS, RESULTS, COLORS };
 
@@ -68,11 +68,12 @@ static int largest_power_of_two(int n)
     return power;
 }
 
-static void rabenseifner_plan(const tc_allreduce *ctx, tc_plan *plan)
+static void rabenseifner_plan(const tc_allreduce *ctx, const tc_allreduce_options *o, tc_plan *plan)
 {
     tournament t = { .plan = plan, .players = largest_power_of_two(tc_comm_size(ctx->comm)) };
     int from = 0, to = t.players, half;
 
+    (void)o; /* it has no shape to choose */
     lend_values(ctx, &t, t.players);
     /* Neighbours exchange the most. */
     for (int bit = 1; t.player >= 0 && bit < t.players; bit *= 2) {
@@ -98,10 +99,11 @@ static void rabenseifner_plan(const tc_allreduce *ctx, tc_plan *plan)
     return_results(&t, t.players);
 }
 
-static void doubling_plan(const tc_allreduce *ctx, tc_plan *plan)
+static void doubling_plan(const tc_allreduce *ctx, const tc_allreduce_options *o, tc_plan *plan)
 {
     tournament t = { .plan = plan, .players = largest_power_of_two(tc_comm_size(ctx->comm)) };
 
+    (void)o;
     lend_values(ctx, &t, 1);
     for (int bit = 1; t.player >= 0 && bit < t.players; bit *= 2) {
         int peer = rank_of(&t, t.player ^ bit);
@@ -112,8 +114,5 @@ static void doubling_plan(const tc_allreduce *ctx, tc_plan *plan)
 }
 
 const tc_allreduce_algorithm tc_allreduce_rabenseifner = { .name = "rabenseifner",
-                                                           .plan = rabenseifner_plan,
-                                                           TC_ENGINE_FUNCTIONS };
-const tc_allreduce_algorithm tc_allreduce_doubling = { .name = "doubling",
-                                                       .plan = doubling_plan,
-                                                       TC_ENGINE_FUNCTIONS };
+                                                           .plan = rabenseifner_plan };
+const tc_allreduce_algorithm tc_allreduce_doubling = { .name = "doubling", .plan = doubling_plan };

@@ -13,12 +13,11 @@
  */
 #include <config.h>
 
-#include "allreduce/engine.h"
+#include "allreduce/allreduce_impl.h"
 
 /* The tree of one color, as this rank sees it. */
-static void plan_tree(const tc_allreduce *ctx, tc_plan *plan, int t)
+static void plan_tree(const tc_allreduce *ctx, const tc_allreduce_options *o, tc_plan *plan, int t)
 {
-    const tc_allreduce_options *o = &ctx->options;
     int rank = tc_comm_rank(ctx->comm);
     tc_tree tree;
     tc_status status = tc_tree_build(&ctx->places, o->colors, o->arity, t, &tree);
@@ -41,23 +40,22 @@ static void plan_tree(const tc_allreduce *ctx, tc_plan *plan, int t)
 }
 
 /* The color whose root this rank is, or -1. */
-static int color_of_root(const tc_allreduce *ctx, int rank)
+static int color_of_root(int64_t n, int64_t k, int rank)
 {
-    int64_t n = tc_comm_size(ctx->comm), k = ctx->options.colors;
     int64_t t = ((int64_t)rank * k + n - 1) / n; /* the smallest t with t*n/k >= rank */
 
     return t < k && t * n / k == rank ? (int)t : -1;
 }
 
 /* All stars at once, in turns. */
-static void plan_stars(const tc_allreduce *ctx, tc_plan *plan)
+static void plan_stars(const tc_allreduce *ctx, int k, tc_plan *plan)
 {
     int n = tc_comm_size(ctx->comm), rank = tc_comm_rank(ctx->comm);
     int send = tc_plan_flow(plan, true), add = tc_plan_flow(plan, false);
-    int store = tc_plan_flow(plan, false), own = color_of_root(ctx, rank);
+    int store = tc_plan_flow(plan, false), own = color_of_root(n, k, rank);
 
     for (int round = 1; round < n; round++) { /* up */
-        int root = (rank - round + n) % n, t = color_of_root(ctx, root);
+        int root = (rank - round + n) % n, t = color_of_root(n, k, root);
         if (t >= 0)
             tc_plan_step(plan, send, TC_STEP_SEND, root, t, t + 1, t, 0);
         if (own >= 0)
@@ -65,7 +63,7 @@ static void plan_stars(const tc_allreduce *ctx, tc_plan *plan)
                          round == n - 1 ? TC_STEP_ROUND : 0);
     }
     for (int round = 1; round < n; round++) { /* down */
-        int root = (rank - round + n) % n, t = color_of_root(ctx, root);
+        int root = (rank - round + n) % n, t = color_of_root(n, k, root);
         if (own >= 0)
             tc_plan_step(plan, send, TC_STEP_SEND, (rank + round) % n, own, own + 1, own, 0);
         if (t >= 0)
@@ -73,18 +71,18 @@ static void plan_stars(const tc_allreduce *ctx, tc_plan *plan)
     }
 }
 
-static void multicolor_plan(const tc_allreduce *ctx, tc_plan *plan)
+static void multicolor_plan(const tc_allreduce *ctx, const tc_allreduce_options *o, tc_plan *plan)
 {
-    int k = ctx->options.colors, n = tc_comm_size(ctx->comm);
+    int k = o->colors, n = tc_comm_size(ctx->comm);
 
     tc_plan_init(plan, k, k);
-    if (n > 1 && ctx->options.arity >= n - 1 && tc_places_are_flat(&ctx->places))
-        plan_stars(ctx, plan);
+    if (n > 1 && o->arity >= n - 1 && tc_places_are_flat(&ctx->places))
+        plan_stars(ctx, k, plan);
     else
         for (int i = 0; i < k; i++) /* each rank begins with another root */
-            plan_tree(ctx, plan, (i + tc_comm_rank(ctx->comm)) % k);
+            plan_tree(ctx, o, plan, (i + tc_comm_rank(ctx->comm)) % k);
 }
 
-const tc_allreduce_algorithm tc_allreduce_multicolor = {
-    .name = "multicolor", .has_trees = true, .plan = multicolor_plan, TC_ENGINE_FUNCTIONS
-};
+const tc_allreduce_algorithm tc_allreduce_multicolor = { .name = "multicolor",
+                                                         .has_trees = true,
+                                                         .plan = multicolor_plan };

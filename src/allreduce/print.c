@@ -59,15 +59,16 @@ static void print_dot(const tc_allreduce *ctx, const tc_tree *tree, int t, FILE 
 
 tc_status tc_allreduce_print_trees(const tc_allreduce *ctx, FILE *out, bool dot)
 {
+    const tc_variant *v = &ctx->variant[ctx->variant_of[0]];
     tc_status status = TC_OK;
 
-    if (!ctx->algorithm->has_trees)
-        return tc_fail(TC_INVAL, "%s has no trees: only multicolor does", ctx->algorithm->name);
+    if (!v->algorithm->has_trees)
+        return tc_fail(TC_INVAL, "%s has no trees: only multicolor does", v->algorithm->name);
     if (dot)
         fprintf(out, "digraph allreduce {\n  node [shape=box];\n");
-    for (int t = 0; t < ctx->options.colors && status == TC_OK; t++) {
+    for (int t = 0; t < v->options.colors && status == TC_OK; t++) {
         tc_tree tree;
-        status = tc_tree_build(&ctx->places, ctx->options.colors, ctx->options.arity, t, &tree);
+        status = tc_tree_build(&ctx->places, v->options.colors, v->options.arity, t, &tree);
         if (status != TC_OK)
             return status;
         (dot ? print_dot : print_text)(ctx, &tree, t, out);

@@ -10,16 +10,17 @@
  */
 #include <config.h>
 
-#include "allreduce/engine.h"
+#include "allreduce/allreduce_impl.h"
 
 enum { SUMS, RESULTS, COLORS };
 
-static void ring_plan(const tc_allreduce *ctx, tc_plan *plan)
+static void ring_plan(const tc_allreduce *ctx, const tc_allreduce_options *o, tc_plan *plan)
 {
     const tc_places *p = &ctx->places;
     int n = p->n, place = p->place[tc_comm_rank(ctx->comm)];
     int next = p->rank[(place + 1) % n], before = p->rank[(place + n - 1) % n];
 
+    (void)o; /* it has no shape to choose */
     tc_plan_init(plan, n, COLORS);
     int send = tc_plan_flow(plan, true), add = tc_plan_flow(plan, false);
     int store = tc_plan_flow(plan, false);
@@ -36,6 +37,4 @@ static void ring_plan(const tc_allreduce *ctx, tc_plan *plan)
     }
 }
 
-const tc_allreduce_algorithm tc_allreduce_ring = { .name = "ring",
-                                                   .plan = ring_plan,
-                                                   TC_ENGINE_FUNCTIONS };
+const tc_allreduce_algorithm tc_allreduce_ring = { .name = "ring", .plan = ring_plan };

@@ -80,13 +80,13 @@ static void fill(value_fn *value)
             source[b][i] = bucket[b][i] = value(rank, b, i);
 }
 
-static bool sums_are_exact(void)
+static bool are_sums_of(value_fn *value)
 {
     for (int b = 0; b < N_BUCKETS; b++)
         for (int64_t i = 0; i < counts[b]; i++) {
             float want = 0.0f;
             for (int r = 0; r < size; r++)
-                want += whole(r, b, i);
+                want += value(r, b, i);
             if (memcmp(&want, &bucket[b][i], sizeof want) != 0) {
                 fprintf(stderr, "# bucket %d element %lld: %g, not %g\n", b, (long long)i,
                         (double)bucket[b][i], (double)want);
@@ -94,6 +94,11 @@ static bool sums_are_exact(void)
             }
         }
     return true;
+}
+
+static bool sums_are_exact(void)
+{
+    return are_sums_of(whole);
 }
 
 /* How a rank passes the time between its calls. */
@@ -449,21 +454,48 @@ static void test_wire(tc_comm *comm, tc_wire_type wire)
             tap_ok_all(status == TC_INVAL, "mpi sends floats");
             continue;
         }
-        int wrong = 0;
         fill(small);
         bool good = status == TC_OK && sum_all(ctx, (pace){ .mode = TC_BLOCK });
-        for (int b = 0; b < N_BUCKETS; b++)
-            for (int64_t i = 0; i < counts[b]; i++) {
-                float want = 0.0f;
-                for (int r = 0; r < size; r++)
-                    want += small(r, b, i);
-                wrong += bucket[b][i] != want;
-            }
-        tap_ok_all(good && wrong == 0, "%s: exact where nothing is lost",
-                   tc_allreduce_choices(ctx));
+        good = good && are_sums_of(small);
+        tap_ok_all(good, "%s: exact where nothing is lost", tc_allreduce_choices(ctx));
         tc_allreduce_destroy(ctx);
         test_same_bits(comm, &(test_case){ 0, options });
     }
+}
+
+/* Buckets that differ in algorithm, shape and wire, all in flight at once. */
+static void test_mixed(tc_comm *comm)
+{
+    const tc_allreduce_options each[N_BUCKETS] = {
+        OPTIONS("ring", 0, 0, 4096, 2),
+        OPTIONS("multicolor", 3, 2, 4096, 2),
+        OPTIONS("multicolor", 4, 0, 8192, 3),
+        OPTIONS("mpi", 0, 0, 0, 0),
+        OPTIONS("doubling", 0, 0, 512, 1),
+        OPTIONS("rabenseifner", 0, 0, 0, 0),
+        OPTIONS("multicolor", 3, 2, 4096, 2),
+        OPTIONS("multicolor", 1, 1, 0, 0),
+        { .algorithm = "ring", .wire = TC_WIRE_F16 },
+    };
+    tc_allreduce *ctx = NULL;
+    tc_status status = tc_allreduce_create_each(comm, each, N_BUCKETS, counts, &ctx);
+
+    if (!tap_ok_all(status == TC_OK, "create buckets that differ"))
+        return;
+    tap_ok_all(strstr(tc_allreduce_choices(ctx), "multicolor k=") != NULL &&
+                   strstr(tc_allreduce_choices(ctx), " [6]") != NULL &&
+                   strstr(tc_allreduce_choices(ctx), "mpi [3]") != NULL,
+               "%s", tc_allreduce_choices(ctx));
+    tc_allreduce_options o = tc_allreduce_of_bucket(ctx, 2);
+    tap_ok_all(strcmp(o.algorithm, "multicolor") == 0 && o.arity == (size > 1 ? size - 1 : 1) &&
+                   o.chunk == 8192 && tc_allreduce_overlaps(ctx),
+               "their options can be asked for");
+    fill(small);
+    bool good = sum_all(ctx, (pace){ .mode = TC_BLOCK }) && are_sums_of(small);
+    fill(small);
+    good = sum_all(ctx, (pace){ .mode = TC_POLL, .dawdle = true }) && are_sums_of(small) && good;
+    tap_ok_all(good, "exact, blocking and polling");
+    tc_allreduce_destroy(ctx);
 }
 
 /* Even and odd ranks at the same time, each group with its own sums. */
@@ -523,6 +555,7 @@ int main(int argc, char **argv)
     test_extra(comm, "multicolor");
     test_extra(comm, "mpi");
     test_wrong_use(comm);
+    test_mixed(comm);
     test_many_buckets(comm);
     for (int b = 0; b < N_BUCKETS; b++) {
         tc_free(bucket[b]);
