@@ -8,7 +8,9 @@
 
 #include <xxhash.h>
 
-#define READ_BYTES (UINT64_C(16) << 20)
+#define READ_MOST  (UINT64_C(16) << 20)
+#define READ_LEAST (UINT64_C(1) << 20)
+#define READS      64   /* of a share at least: the buffer is little beside the records */
 #define ENTRIES    4096 /* of an index, read at a time */
 #define QUIET      1.0  /* s: a short load shows its end only */
 
@@ -172,9 +174,11 @@ static tc_status load_part(tc_store *store, loader *l, part p, const tc_shard *s
 /* Bytes of the data that are read at a time, about. */
 static uint64_t read_bytes(const tc_store *store)
 {
-    uint64_t all = bytes_of_share(store), largest = store->dataset->max_bytes;
-    uint64_t bytes = all < READ_BYTES ? all : READ_BYTES; /* a small share needs no more */
+    uint64_t bytes = bytes_of_share(store) / READS, largest = store->dataset->max_bytes;
 
+    bytes = bytes < READ_LEAST ? READ_LEAST : bytes > READ_MOST ? READ_MOST : bytes;
+    if (bytes > store->dataset->bytes)
+        bytes = store->dataset->bytes;
     return bytes > largest ? bytes : largest;
 }
 

@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-#define MIN_SHIFT   6
-#define CHUNK_BYTES (UINT64_C(64) << 20) /* at most */
-#define CHUNKS      128 /* at least, of the first reservation: growing wastes less than one */
+#define CHUNK_BYTES (UINT64_C(64) << 20)
+#define GROWTH      128 /* of what there is, when more is needed than was planned */
+#define LEAST       64  /* slots */
 
 static tc_status too_many(const tc_slots *s)
 {
@@ -39,20 +39,21 @@ static tc_status reserve_chunks(tc_slots *s, uint64_t need)
     return TC_OK;
 }
 
-static tc_status add_chunk(tc_slots *s)
+/* Add a chunk of `slots` slots; where they are fewer than a whole chunk's, numbers stay unused. */
+static tc_status add_chunk(tc_slots *s, uint64_t slots)
 {
-    uint32_t slots = UINT32_C(1) << s->shift, first = s->n_chunks << s->shift;
     tc_slot_chunk chunk = { 0 };
 
     tc_status status = reserve_chunks(s, (uint64_t)s->n_chunks + 1);
     if (status == TC_OK)
-        status = tc_alloc(slots, s->bytes, "slots of the store", &chunk.data);
+        status = tc_alloc((int64_t)slots, s->bytes, "slots of the store", &chunk.data);
     if (status == TC_OK)
-        status = tc_alloc(slots, sizeof *chunk.next, "chains of the store", &chunk.next);
+        status = tc_alloc((int64_t)slots, sizeof *chunk.next, "chains of the store", &chunk.next);
     if (status != TC_OK) {
         tc_free(chunk.data);
         return status;
     }
+    uint32_t first = s->n_chunks << s->shift;
     for (uint32_t i = 0; i < slots; i++) /* in order, so that the load writes straight on */
         chunk.next[i] = i + 1 < slots ? first + i + 1 : s->free_first;
     s->chunks[s->n_chunks++] = chunk;
@@ -62,23 +63,34 @@ static tc_status add_chunk(tc_slots *s)
     return TC_OK;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 tc_status tc_slots_reserve(tc_slots *s, uint64_t count)
 {
     if (count > TC_NO_SLOT - CHUNK_BYTES / TC_SLOT_LEAST)
         return too_many(s);
     if (s->shift == 0) {
         s->free_first = TC_NO_SLOT;
-        s->shift = MIN_SHIFT;
-        while ((uint64_t)s->bytes << s->shift < CHUNK_BYTES &&
-               (UINT64_C(2) << s->shift) * CHUNKS <= count)
+        while ((uint64_t)s->bytes << s->shift < CHUNK_BYTES)
             s->shift++;
     }
     while (s->count < count) {
-        tc_status status = add_chunk(s);
+        tc_status status = add_chunk(s, least(count - s->count, UINT64_C(1) << s->shift));
         if (status != TC_OK)
             return status;
     }
     return TC_OK;
+}
+
+/* More than was reserved. */
+static tc_status grow(tc_slots *s)
+{
+    uint64_t slots = least(s->count / GROWTH, UINT64_C(1) << s->shift);
+
+    return add_chunk(s, slots > LEAST ? slots : LEAST);
 }
 
 void tc_slots_free(tc_slots *s)
@@ -95,7 +107,7 @@ void tc_slots_free(tc_slots *s)
 static tc_status extend(tc_slots *s, tc_slot_chain *chain)
 {
     if (s->free_first == TC_NO_SLOT) {
-        tc_status status = add_chunk(s);
+        tc_status status = grow(s);
         if (status != TC_OK)
             return status;
     }
@@ -117,11 +129,6 @@ static void give_back(tc_slots *s, uint32_t slot)
     *tc_slot_next(s, slot) = s->free_first;
     s->free_first = slot;
     s->free_count++;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 tc_status tc_slots_append(tc_slots *s, tc_slot_chain *chain, const uint8_t *data, uint64_t bytes)

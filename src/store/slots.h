@@ -5,7 +5,8 @@
  * Memory in slots of at most 2 KiB that chain into records: what leaves makes room for what comes,
  * of any size, without compaction.  Private to store/.
  *
- * The memory grows by chunks, so that nothing ever moves.
+ * The memory is taken in chunks of up to 64 MiB (huge pages are advised), so that nothing ever
+ * moves.
  */
 #include "base/status.h"
 #include <stdint.h>
@@ -15,15 +16,15 @@
 #define TC_NO_SLOT    UINT32_MAX
 
 typedef struct {
-    uint8_t *data;  /* (1 << shift, bytes) */
-    uint32_t *next; /* (1 << shift) slot behind each in its chain or in the free list */
+    uint8_t *data;  /* (slots, bytes); at most 1 << shift slots */
+    uint32_t *next; /* (slots) slot behind each in its chain or in the free list */
 } tc_slot_chunk;
 
 typedef struct {
     tc_slot_chunk *chunks;
     uint32_t n_chunks, room_chunks;
     uint32_t bytes;      /* of a slot */
-    int shift;           /* log2 of the slots of a chunk; 0: not chosen yet */
+    int shift;           /* log2 of the slots of a whole chunk; 0: not chosen yet */
     uint32_t free_first; /* TC_NO_SLOT: none */
     uint64_t count, free_count;
 } tc_slots;
@@ -68,7 +69,7 @@ static inline uint32_t *tc_slot_next(const tc_slots *s, uint32_t slot)
     return s->chunks[slot >> s->shift].next + (slot & ((UINT32_C(1) << s->shift) - 1));
 }
 
-/** Have at least @p count slots of s->bytes in all.  The first call chooses the size of the chunks.
+/** Have at least @p count slots of s->bytes in all.
  *  @retval TC_NOMEM  (what was there stays) */
 tc_status tc_slots_reserve(tc_slots *s, uint64_t count);
 void tc_slots_free(tc_slots *s);

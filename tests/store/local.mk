@@ -2,6 +2,7 @@
 store_tests = tests/store/t-slots.n1 \
 	tests/store/t-free-memory.n1 \
 	tests/store/t-memory.n1 \
+	tests/store/t-memory.n3 \
 	tests/store/t-store.n1 \
 	tests/store/t-store.n2 \
 	tests/store/t-store.n3 \
@@ -31,3 +32,5 @@ tests_store_t_slots_n1_SOURCES = tests/store/t-slots.c
 tests_store_t_slots_n1_LDADD = libtricolor.la
 tests_store_t_memory_n1_SOURCES = tests/store/t-memory.c tests/store/set.h
 tests_store_t_memory_n1_LDADD = libtricolor.la
+tests_store_t_memory_n3_SOURCES = tests/store/t-memory.c tests/store/set.h
+tests_store_t_memory_n3_LDADD = libtricolor.la

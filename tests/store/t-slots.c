@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define RECORDS   200
 #define MAX_BYTES 10000
@@ -56,18 +57,86 @@ static bool get(tc_slots *s, record *r, tc_rng *rng)
     return memcmp(copy, r->data, want) == 0;
 }
 
-/* What is taken is what was announced, but for a chunk: at most 1 in 64, or the smallest chunk. */
+/* A reservation takes what it is asked for, in whole chunks and the rest. */
 static bool takes_what_is_asked(void)
 {
     bool ok = true;
 
-    for (uint64_t count = 1; count < 20000; count += count / 3 + 1) {
-        tc_slots s = { .bytes = 2048 };
-        ok = tc_slots_reserve(&s, count) == TC_OK && s.count >= count &&
-             s.count < count + (count / 64 > 64 ? count / 64 : 64) && ok;
-        tc_slots_free(&s);
-    }
+    for (uint32_t bytes = TC_SLOT_LEAST; bytes <= TC_SLOT_MOST; bytes *= 2)
+        for (uint64_t count = 1; count < 70000; count += count / 3 + 1) {
+            tc_slots s = { .bytes = bytes };
+            ok = tc_slots_reserve(&s, count) == TC_OK && s.count == count &&
+                 tc_slots_memory(&s, count) == count * (bytes + 4) && ok;
+            tc_slots_free(&s);
+        }
     return ok;
+}
+
+/* Slots that overflow the reservation: every number is used once, across chunks of any length. */
+static bool every_slot_once(void)
+{
+    static uint8_t seen[3 << 15];
+    tc_slots s = { .bytes = TC_SLOT_MOST };
+    tc_slot_chain chain = empty;
+    uint8_t byte[TC_SLOT_MOST] = { 0 };
+    bool ok = tc_slots_reserve(&s, 100) == TC_OK && tc_slots_reserve(&s, 40000) == TC_OK;
+
+    while (ok && s.count < 42000) {
+        ok = tc_slots_append(&s, &chain, byte, sizeof byte) == TC_OK &&
+             chain.at >> s.shift < s.n_chunks && chain.at < sizeof seen * 8 &&
+             (seen[chain.at / 8] & 1 << chain.at % 8) == 0;
+        if (ok)
+            seen[chain.at / 8] |= (uint8_t)(1 << chain.at % 8);
+    }
+    tc_slots_free(&s);
+    return ok;
+}
+
+/* Whether the mapping that holds an address has a flag in /proc/self/smaps: 1, 0; -1: not told. */
+static int mapping_has(const void *address, const char *flag)
+{
+    FILE *f = fopen("/proc/self/smaps", "re");
+    char line[512];
+    bool here = false;
+    int found = -1;
+
+    while (f != NULL && found < 0 && fgets(line, sizeof line, f) != NULL) {
+        unsigned long long from, to, at = (unsigned long long)(uintptr_t)address;
+        if (sscanf(line, "%llx-%llx ", &from, &to) == 2)
+            here = from <= at && at < to;
+        if (here && strncmp(line, "VmFlags:", 8) == 0)
+            found = strstr(line, flag) != NULL;
+    }
+    if (f != NULL)
+        fclose(f);
+    return found;
+}
+
+static void huge_pages(void)
+{
+    tc_slots s = { .bytes = TC_SLOT_MOST };
+    bool ok = tc_slots_reserve(&s, 3 * ((UINT64_C(64) << 20) / TC_SLOT_MOST) / 2) == TC_OK &&
+              s.n_chunks == 2;
+    int first = ok ? mapping_has(s.chunks[0].data, " hg") : 0;
+    int second = ok ? mapping_has(s.chunks[1].data + (20 << 20), " hg") : 0;
+
+    if (access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0 || first < 0)
+        tap_skip("huge pages are advised for slots", "the kernel has none, or does not tell");
+    else
+        tap_ok(ok && first == 1 && second == 1, "huge pages are advised for slots");
+    tc_slots_free(&s);
+}
+
+static bool sizes_waste_little(void)
+{
+    double worst = 0.0;
+
+    for (uint64_t mean = 1900; mean < 200000; mean += mean / 9) {
+        double slot = tc_slots_size(mean), waste = slot / 2.0 + 4.0 * (double)mean / slot;
+        worst = waste / (double)mean > worst ? waste / (double)mean : worst;
+    }
+    return worst < 0.07 && tc_slots_size(0) == TC_SLOT_LEAST &&
+           tc_slots_size(UINT64_MAX) == TC_SLOT_MOST;
 }
 
 int main(void)
@@ -106,7 +175,10 @@ int main(void)
     s.bytes = 2048;
     tap_ok(tc_slots_reserve(&s, UINT64_C(1) << 33) == TC_NOMEM, "2^33 slots are refused");
     tc_slots_free(&s);
-    tap_ok(takes_what_is_asked(), "a reservation takes hardly more than it is asked for");
+    tap_ok(takes_what_is_asked(), "a reservation takes what it is asked for");
+    tap_ok(every_slot_once(), "every slot is given once, across chunks");
+    tap_ok(sizes_waste_little(), "slots and chains waste less than 7 %% of records of 2 to 200 kB");
+    huge_pages();
     free(records);
     free(copy);
     return tap_done();
