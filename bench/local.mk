@@ -38,3 +38,6 @@ bench-mpich:
 	  { echo "  CONFIGURE bench/mpich"; cd bench/mpich && $(BENCH_MPICH_CONFIGURE) >configure.out 2>&1; } || \
 	  { cat bench/mpich/configure.out >&2; exit 1; }
 	cd bench/mpich && $(MAKE) $(AM_MAKEFLAGS) bench/bench-allreduce bench/doze.so
+
+# bench/sim-allreduce; its program comes from `make bench-sim', see sim/local.mk.
+EXTRA_DIST += bench/sim-allreduce bench/lib/sim-report.awk bench/lib/sim-plot.awk

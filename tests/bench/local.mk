@@ -1,2 +1,2 @@
-TESTS += tests/bench/t-netns.sh
-EXTRA_DIST += tests/bench/t-netns.sh
+TESTS += tests/bench/t-netns.sh tests/bench/t-sim-allreduce.sh
+EXTRA_DIST += tests/bench/t-netns.sh tests/bench/t-sim-allreduce.sh
