@@ -10,7 +10,8 @@
  *   train    what the loader does: random resized crop and flip
  *   eval     what the loader does: shorter side 256, the middle 224 (for size 224)
  * take turns over the sets and the numbers of threads.  Rates are wall time, pictures split over
- * the threads; the statistic is the median of the rounds.
+ * the threads; the statistic is the median of the rounds, for ratios of the rounds' ratios, so that
+ * a slow moment of the machine harms both sides.
  */
 #include <config.h>
 
@@ -49,6 +50,7 @@ typedef struct {
 typedef struct {
     int64_t size, resize, limit; /* limit: records of a set; 0: all */
     int threads, rounds;
+    const char *kernel; /* NULL: the best */
     int sets;
     set set[MAX_SETS];
 } settings;
@@ -206,12 +208,13 @@ static tc_status create_bencher(const settings *s, bencher *b)
     tc_status status = tc_alloc(s->size * s->size, 3, "a picture", &b->out);
 
     b->settings = s;
-    b->options[0] = (tc_loader_options){ .augment = TC_AUGMENT_RANDOM_RESIZED,
-                                         .size = s->size,
-                                         .seed = 1 };
+    b->options[0] =
+        (tc_loader_options){ .augment = TC_AUGMENT_RANDOM_RESIZED, .size = s->size, .seed = 1 };
     b->options[1] = (tc_loader_options){ .augment = TC_AUGMENT_NONE, .size = s->size };
     if (status == TC_OK)
         status = tc_loader_worker_create(&b->options[0], &b->worker);
+    if (status == TC_OK && s->kernel != NULL)
+        status = tc_resizer_use(b->worker.resizer, s->kernel);
     b->jpeg.err = jpeg_std_error(&b->escape.base);
     b->escape.base.error_exit = on_error;
     b->escape.base.emit_message = on_message;
@@ -307,26 +310,41 @@ static double median(double *x, int n)
     return n % 2 ? x[n / 2] : 0.5 * (x[n / 2 - 1] + x[n / 2]);
 }
 
-static void print(const settings *s, double rate[MAX_SETS][PATHS][2], int passes)
+/* Images/s of every round. */
+typedef double rates[MAX_SETS][PATHS][2][MAX_ROUNDS];
+
+/* The median over the rounds of one rate, divided by another unless that is NULL. */
+static double middle(const double *rate, const double *by, int rounds)
+{
+    double x[MAX_ROUNDS];
+
+    for (int i = 0; i < rounds; i++)
+        x[i] = by == NULL ? rate[i] : rate[i] / by[i];
+    return median(x, rounds);
+}
+
+static void print(const settings *s, rates all, int passes)
 {
     printf("#%-9s %8s %8s %10s %10s %9s %9s\n", "set", "path", "threads", "images/s", "per_core",
            "of_limit", "of_full");
     for (int i = 0; i < s->sets; i++)
         for (int t = 0; t < passes; t++)
             for (path p = 0; p < PATHS; p++) {
-                double r = rate[i][p][t];
+                const double *rate = all[i][p][t];
+                double r = middle(rate, NULL, s->rounds);
                 int threads = t == 0 ? 1 : s->threads;
                 printf("%-10s %8s %8d %10.1f %10.1f %9.3f %9.3f\n", s->set[i].name, path_name[p],
-                       threads, r, r / threads, r / rate[i][HUFFMAN][t], r / rate[i][FULL][t]);
+                       threads, r, r / threads, middle(rate, all[i][HUFFMAN][t], s->rounds),
+                       middle(rate, all[i][FULL][t], s->rounds));
             }
     for (int i = 0; passes > 1 && i < s->sets; i++)
         printf("# %s: %d threads on the training path are %.3f times one\n", s->set[i].name,
-               s->threads, rate[i][TRAIN][1] / rate[i][TRAIN][0]);
+               s->threads, middle(all[i][TRAIN][1], all[i][TRAIN][0], s->rounds));
 }
 
 static tc_status measure(const settings *s, bencher *b)
 {
-    static double all[MAX_SETS][PATHS][2][MAX_ROUNDS], rate[MAX_SETS][PATHS][2];
+    static rates all;
     int passes = s->threads > 1 ? 2 : 1;
     tc_status status = TC_OK;
 
@@ -336,20 +354,16 @@ static tc_status measure(const settings *s, bencher *b)
                 for (int t = 0; status == TC_OK && t < passes; t++)
                     status = pass(b, t == 0 ? 1 : s->threads, &s->set[i], p, (uint64_t)round,
                                   &all[i][p][t][round]);
-    if (status != TC_OK)
-        return status;
-    for (int i = 0; i < s->sets; i++)
-        for (path p = 0; p < PATHS; p++)
-            for (int t = 0; t < passes; t++)
-                rate[i][p][t] = median(all[i][p][t], s->rounds);
-    print(s, rate, passes);
-    return TC_OK;
+    if (status == TC_OK)
+        print(s, all, passes);
+    return status;
 }
 
 static const struct argp_option options[] = {
     { "threads", 't', "N", 0, "beside 1 thread, also time N", 0 },
     { "rounds", 'n', "N", 0, "the median of so many counts (9)", 0 },
     { "size", 's', "PIXELS", 0, "height and width of what comes out (224)", 0 },
+    { "kernel", 'k', "NAME", 0, "resize by plain, avx2, avx512 (the best)", 0 },
     { "limit", 'l', "N", 0, "take so many records of each set; 0: all (0)", 0 },
     { 0 }
 };
@@ -378,6 +392,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case 's':
         s->size = number(state, arg, 1, 1 << 14);
+        return 0;
+    case 'k':
+        s->kernel = arg;
         return 0;
     case 'l':
         s->limit = number(state, arg, 0, INT64_MAX);
@@ -423,8 +440,9 @@ int main(int argc, char **argv)
     if (argp_parse(&argp, argc, argv, 0, NULL, &s) != 0)
         return 2;
     s.resize = s.size >= 64 ? s.size * 256 / 224 : s.size;
-    printf("# bench-input %s: %lld x %lld, median of %d rounds\n", TC_COMMIT, (long long)s.size,
-           (long long)s.size, s.rounds);
+    printf("# bench-input %s: %lld x %lld, median of %d rounds, resize kernel %s\n", TC_COMMIT,
+           (long long)s.size, (long long)s.size, s.rounds,
+           s.kernel ? s.kernel : tc_resize_kernel_name(0));
     tc_status status = bench(&s, b);
     if (status != TC_OK)
         fprintf(stderr, "bench-input: %s\n", tc_error_detail());

@@ -59,10 +59,18 @@ typedef struct tc_resizer tc_resizer;
 tc_status tc_resizer_create(tc_resizer **resizer_p); /* one a thread; keeps its scratch */
 void tc_resizer_destroy(tc_resizer *resizer);
 
+/** Name of the i-th resize kernel that this processor can run, best first; NULL past the last. */
+const char *tc_resize_kernel_name(int i);
+
+/** Use the kernel of that name instead of the best; all give the same bytes.
+ *  @retval TC_INVAL  not one of tc_resize_kernel_name(). */
+tc_status tc_resizer_use(tc_resizer *resizer, const char *name);
+
 /**
  * Resize @p in to @p out (both whole rasters) by a separable antialiased filter: a triangle
- * (bilinear) of the width of the reduction, as Pillow's BILINEAR: vertical first, then horizontal,
- * rounded once.  @p flip mirrors left and right.
+ * (bilinear) of the width of the reduction, as Pillow's BILINEAR: vertical first, then horizontal.
+ * Weights have 15 fractional bits, the row between the passes 7 (floats from 65 taps on).  @p flip
+ * mirrors left and right.
  */
 tc_status tc_resize(tc_resizer *resizer, const tc_raster *in, const tc_raster *out, bool flip);
 

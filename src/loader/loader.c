@@ -274,10 +274,10 @@ static void describe(tc_loader *loader)
     const tc_loader_options *o = &loader->o;
 
     snprintf(loader->choices, sizeof loader->choices,
-             "augmentation %s, %lld x %lld (shorter side %lld), antialiased triangle filter, %d "
-             "threads, %d steps ahead",
+             "augmentation %s, %lld x %lld (shorter side %lld), antialiased triangle filter (%s), "
+             "%d threads, %d steps ahead",
              names[o->augment], (long long)o->size, (long long)o->size, (long long)loader->resize,
-             o->threads, o->depth);
+             tc_resize_kernel_name(0), o->threads, o->depth);
 }
 
 tc_status tc_loader_create(const tc_loader_options *options, tc_loader **loader_p)
