@@ -6,3 +6,6 @@ dist_published_DATA = experiments/published/README experiments/published/ablatio
 ablationdir = $(pkgdatadir)/experiments/ablation
 dist_ablation_SCRIPTS = experiments/ablation/run experiments/ablation/plot
 dist_ablation_DATA = experiments/ablation/README
+precisiondir = $(pkgdatadir)/experiments/precision
+dist_precision_SCRIPTS = experiments/precision/run
+dist_precision_DATA = experiments/precision/README

@@ -24,7 +24,7 @@ train_scripts = tests/train/t-layouts.sh tests/train/t-repeat.sh tests/train/t-e
 	tests/train/t-restart.sh tests/train/t-errors.sh tests/train/t-parts.sh
 TESTS += $(train_scripts)
 LONG_TESTS += tests/train/t-layouts-long.sh
-EXTRA_DIST += tests/reference/interchange.py tests/train/lib.sh $(train_scripts) tests/train/t-layouts-long.sh
+EXTRA_DIST += tests/reference/interchange.py tests/reference/cifar.py tests/train/lib.sh $(train_scripts) tests/train/t-layouts-long.sh
 
 # Real pictures, where the workplace has them.
 TESTS += tests/train/t-real.sh
