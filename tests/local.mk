@@ -32,6 +32,7 @@ include tests/store/local.mk
 include tests/loader/local.mk
 include tests/nn/local.mk
 include tests/dev/local.mk
+include tests/reference/local.mk
 include tests/table/local.mk
 include tests/train/local.mk
 include tests/draw/local.mk
