@@ -49,13 +49,6 @@ static tc_status survey(tc_store *store)
     return status == TC_OK ? tc_store_survey(store) : status;
 }
 
-/* Room for what differs from the plan while records are under way: what comes from some ranks may
- * be ahead of what leaves for others. */
-static uint64_t with_slack(const tc_store *store, uint64_t slots)
-{
-    return slots + slots / 128 + (uint64_t)tc_comm_size(store->group) + 16;
-}
-
 /* Refuse what does not fit.  @p bytes: what would be taken now, `held` bytes are taken already. */
 static tc_status check_fit(const tc_store *store, uint64_t bytes, uint64_t held)
 {
@@ -122,7 +115,7 @@ static tc_status grow(tc_store *store, const tc_store_due *due)
 
     if (due->slots <= s->count)
         return TC_OK;
-    uint64_t slots = with_slack(store, due->slots);
+    uint64_t slots = tc_rounds_slots(due->slots, store->order.ranks);
     tc_status status =
         check_fit(store, tc_slots_memory(s, slots - s->count), tc_slots_memory(s, s->count));
     if (status == TC_OK)
@@ -165,7 +158,7 @@ static tc_status memory_open(tc_store *store)
     tc_comm_phase(store->world, "planning the memory", SLOW_START + 600.0);
     tc_status status = tc_store_need(store, survey(store), &slots);
     if (status == TC_OK) {
-        slots = with_slack(store, slots);
+        slots = tc_rounds_slots(slots, store->order.ranks);
         status = tc_comm_agree(store->world, announce(store, slots));
     }
     if (status == TC_OK)

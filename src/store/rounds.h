@@ -35,6 +35,16 @@ static inline uint64_t tc_rounds_piece(int ranks, uint64_t round_bytes, uint64_t
     return piece > TC_PIECE_LEAST ? piece : TC_PIECE_LEAST;
 }
 
+/**
+ * Slots to have for `slots` that are due at the end: while records are under way, what comes from
+ * some ranks may be ahead of what leaves for others, and of each stream one record is in parts.
+ * The more ranks, the fewer records each has, and the more that is; t-rounds tries the worst.
+ */
+static inline uint64_t tc_rounds_slots(uint64_t slots, uint64_t ranks)
+{
+    return slots + slots / 128 + slots * ranks / 16384 + ranks + 16;
+}
+
 /** The next thing in a piece. */
 typedef struct {
     bool head;      /* first the head of the following record */

@@ -1,8 +1,10 @@
 # The same sources at several rank counts.
 store_tests = tests/store/t-slots.n1 \
+	tests/store/t-rounds.n1 \
 	tests/store/t-free-memory.n1 \
 	tests/store/t-memory.n1 \
 	tests/store/t-memory.n3 \
+	tests/store/t-complete.n6 \
 	tests/store/t-store.n1 \
 	tests/store/t-store.n2 \
 	tests/store/t-store.n3 \
@@ -34,3 +36,7 @@ tests_store_t_memory_n1_SOURCES = tests/store/t-memory.c tests/store/set.h
 tests_store_t_memory_n1_LDADD = libtricolor.la
 tests_store_t_memory_n3_SOURCES = tests/store/t-memory.c tests/store/set.h
 tests_store_t_memory_n3_LDADD = libtricolor.la
+tests_store_t_complete_n6_SOURCES = tests/store/t-complete.c tests/store/records.h tests/store/set.h
+tests_store_t_complete_n6_LDADD = libtricolor.la
+tests_store_t_rounds_n1_SOURCES = tests/store/t-rounds.c
+tests_store_t_rounds_n1_LDADD = libtricolor.la
