@@ -436,7 +436,9 @@ int main(int argc, char **argv)
     tc_log_set_level(a.level);
     if (a.train.describe)
         return tc_exit(NULL, tc_train_describe(&a.train, stdout));
-    tc_train_block_signals();
+    /* An evaluation has nothing to save: a signal may end it at once. */
+    if (!a.train.evaluate_only)
+        tc_train_block_signals();
     status = tc_comm_init(&argc, &argv, &comm);
     if (status == TC_OK)
         status = tc_train_run(comm, &a.train);

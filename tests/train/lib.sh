@@ -36,6 +36,12 @@ keep() {
 }
 said() { grep -q -e "$1" "$work/last"; }
 
+# await COMMAND...: until it succeeds, at most 50 s.
+await() {
+  n=0
+  until "$@" || test $n -ge 1000; do n=`expr $n + 1`; sleep 0.05; done
+}
+
 # real_pictures: set $archive to CIFAR-10's, or end the test as skipped where it is not.
 real_pictures() {
   real cifar10-jpeg.tar.xz && archive=$real && return

@@ -43,4 +43,21 @@ resumed() {
   test "`field eval_accuracy "$work/log.r" value`" = "`field eval_accuracy "$work/log" value`"
 }
 ok "--evaluate --resume takes the checkpoint" resumed
+
+# An evaluation of minutes.  It begins when the log does.
+ended() {
+  launch_each 2 "$work/slow" --data="$work/set" --model=resnet50 --size=448 --backend=ref --batch=1 --evaluate \
+    --init="$work/r50" --log="$work/slow.log" &
+  job=$!
+  await grep -q run_start "$work/slow.log" 2>/dev/null
+  began=`date +%s`
+  kill -TERM "`cat "$work/slow.pid.1"`"
+  wait $job; rc=$?
+  grep eval_accuracy "$work/slow.log" && return 99
+  test $rc -ne 0 && test `expr \`date +%s\` - $began` -le 20
+}
+ok "weights of a large network" launch 2 --data="$work/set" --model=resnet50 --size=64 --batch=2 --max-steps=1 \
+  --eval-every=-1 --checkpoint="$work/r50.ckpt"
+mv "`echo "$work"/r50.ckpt/step-*/model.safetensors`" "$work/r50"
+ok "SIGTERM ends an evaluation at once" ended
 tap_done

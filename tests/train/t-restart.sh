@@ -15,11 +15,6 @@ same() {
   cmp "$work/$1/$last/$2" "$work/plain/$last/$2"
 }
 
-# await COMMAND...: until it succeeds, at most 50 s
-await() {
-  n=0
-  until "$@" || test $n -ge 1000; do n=`expr $n + 1`; sleep 0.05; done
-}
 reached() { test -s "$work/$1/latest" && test "`sed 's/step-0*//' "$work/$1/latest"`" -ge "$2"; }
 
 # disturb NAME SIGNAL STEP: start a run, wait for a checkpoint at STEP or later, signal rank 1.
