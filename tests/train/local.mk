@@ -28,5 +28,5 @@ EXTRA_DIST += tests/reference/interchange.py tests/reference/cifar.py tests/trai
 
 # Real pictures, where the workplace has them.
 TESTS += tests/train/t-real.sh
-LONG_TESTS += tests/train/t-real-long.sh
-EXTRA_DIST += tests/train/t-real.sh tests/train/t-real-long.sh
+LONG_TESTS += tests/train/t-real-long.sh tests/train/t-mini-long.sh
+EXTRA_DIST += tests/train/t-real.sh tests/train/t-real-long.sh tests/train/t-mini-long.sh
