@@ -4,6 +4,7 @@
 #include "data-prep/classmap.h"
 #include "data-prep/commands.h"
 #include "data-prep/folder.h"
+#include "data-prep/journal.h"
 #include "data-prep/list.h"
 #include "data-prep/pipeline.h"
 #include "data-prep/source.h"
@@ -12,7 +13,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "shard/dataset.h"
 
 #include <errno.h>
@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 /* One run of create. */
 typedef struct {
@@ -33,6 +34,8 @@ typedef struct {
     tc_shard_writer **writers;
     tc_pipeline *pipeline;
     tc_list *list;
+    tc_journal *journal;
+    bool changed; /* the source is not that of the run to be gone on with */
     const char *source;
     tc_buffer name; /* of a record whose class does not stand in its picture's name */
     uint64_t records;
@@ -64,22 +67,65 @@ static void show_progress(const creation *c, bool done)
                     seconds > 0 ? (double)c->records / seconds : 0.0, done ? ", done" : "");
 }
 
-/* Record i goes to shard hash(seed, i) mod S and is appended there in input order. */
+static uint64_t hash_name(const char *name, const char *member)
+{
+    return XXH3_64bits_withSeed(name, strlen(name), XXH3_64bits(member, strlen(member)));
+}
+
+/* The source is not that of the run to be gone on with. */
+static tc_status differ(creation *c, const char *member)
+{
+    c->changed = true;
+    return tc_fail(TC_STOPPED, "%s: %s is not what the interrupted run had there", c->source,
+                   member);
+}
+
+/* Write down what became of a picture. */
+static tc_status note(creation *c, const tc_packed *packed, const tc_shard_entry *entry)
+{
+    tc_journal_entry known = { .name = hash_name(packed->name, packed->member),
+                               .source = packed->source,
+                               .bytes = entry == NULL ? 0 : packed->bytes,
+                               .checksum = entry == NULL ? 0 : entry->checksum,
+                               .result = packed->result };
+    bool flush = false;
+
+    if (packed->known)
+        return TC_OK;
+    if (entry == NULL)
+        snprintf(known.why, sizeof known.why, "%s", packed->why);
+    tc_status status = tc_journal_add(c->journal, &known, &flush);
+    for (uint32_t s = 0; status == TC_OK && flush && s < c->options->shards; s++)
+        status = tc_shard_flush(c->writers[s]);
+    return status == TC_OK && flush ? tc_journal_flush(c->journal) : status;
+}
+
+/* Record i goes to the shard that its number gives and is appended there in input order. */
 static tc_status store_record(void *context, const tc_packed *packed)
 {
     creation *c = context;
-
-    if (packed->status == TC_FORMAT)
-        return reject(c, packed->member, packed->result.fault, packed->why);
-    if (packed->status != TC_OK)
-        return tc_fail(packed->status, "%s: %s: %s", c->source, packed->member, packed->why);
-    tc_rng rng = tc_rng_make(c->options->seed, TC_STREAM_SHARD, c->records, 0);
-    tc_shard_writer *writer = c->writers[tc_rng_below(&rng, c->options->shards)];
     tc_shard_entry entry = { .label = packed->label,
                              .width = packed->result.w,
                              .height = packed->result.h,
-                             .name = packed->name };
-    tc_status status = tc_shard_append(writer, &entry, packed->data, packed->bytes);
+                             .name = packed->name,
+                             .bytes = packed->bytes,
+                             .checksum = packed->checksum };
+
+    if (packed->status == TC_STOPPED)
+        return differ(c, packed->member);
+    if (packed->status == TC_FORMAT) {
+        tc_status status = reject(c, packed->member, packed->result.fault, packed->why);
+        return status == TC_OK ? note(c, packed, NULL) : status;
+    }
+    if (packed->status != TC_OK)
+        return tc_fail(packed->status, "%s: %s: %s", c->source, packed->member, packed->why);
+    tc_shard_writer *writer = c->writers[tc_journal_shard(c->options, c->records)];
+    if (!packed->known)
+        entry.checksum = XXH3_64bits(packed->data, packed->bytes);
+    tc_status status = packed->known ? tc_shard_adopt(writer, &entry)
+                                     : tc_shard_append(writer, &entry, packed->data, packed->bytes);
+    if (status == TC_OK)
+        status = note(c, packed, &entry);
     if (status != TC_OK)
         return status;
     tc_classes_keep(c->classes, packed->label);
@@ -121,6 +167,20 @@ static tc_status name_record(creation *c, const tc_source_item *item, const char
     return status;
 }
 
+/* Into the pipeline, with what is known of it. */
+static tc_status put(creation *c, const tc_source_item *item, const char *name, int32_t label)
+{
+    bool known = tc_journal_left(c->journal) > 0;
+    tc_journal_entry entry;
+
+    tc_status status = known ? tc_journal_next(c->journal, &entry) : TC_OK;
+    if (status == TC_OK && known && entry.name != hash_name(name, item->member))
+        status = differ(c, item->member);
+    return status == TC_OK ? tc_pipeline_put(c->pipeline, name, item->member, label, item->file,
+                                             item->data, known ? &entry : NULL)
+                           : status;
+}
+
 /* Take one item of the source. */
 static tc_status take(creation *c, const tc_source_item *item)
 {
@@ -146,7 +206,7 @@ static tc_status take(creation *c, const tc_source_item *item)
     status = tc_classes_take_name(c->classes, label, name);
     if (status != TC_OK)
         return in_source(c, status);
-    return tc_pipeline_put(c->pipeline, name, item->member, label, item->file, item->data);
+    return put(c, item, name, label);
 }
 
 /* One source through the pipeline. */
@@ -224,15 +284,20 @@ static tc_status prepare(creation *c)
     return TC_OK;
 }
 
-static tc_status open_writers(creation *c)
+/* Writers of the shards, behind what an interrupted run left of them. */
+static tc_status open_writers(creation *c, bool anew)
 {
     char path[sizeof c->dataset->path + 32];
 
-    tc_status status =
-        tc_alloc(c->options->shards, sizeof(tc_shard_writer *), "writers", &c->writers);
+    tc_status status = tc_journal_open(c->dataset->path, c->options, anew, &c->journal);
+    if (status == TC_OK)
+        status = tc_alloc(c->options->shards, sizeof(tc_shard_writer *), "writers", &c->writers);
     for (uint32_t s = 0; status == TC_OK && s < c->options->shards; s++) {
         snprintf(path, sizeof path, "%s/%05u.shard", c->dataset->path, s);
-        status = tc_shard_create(path, s, &c->writers[s]);
+        if (tc_journal_left(c->journal) > 0)
+            status = tc_shard_resume(path, s, tc_journal_bytes(c->journal, s), &c->writers[s]);
+        else
+            status = tc_shard_create(path, s, &c->writers[s]);
     }
     return status;
 }
@@ -244,6 +309,8 @@ static tc_status finish(creation *c)
     const int32_t *map = NULL;
     int64_t met = 0, empty = 0;
 
+    if (tc_journal_left(c->journal) > 0)
+        return differ(c, "its end");
     if (c->records == 0)
         return tc_fail(TC_FORMAT, "%s: no pictures to pack%s%s", c->source,
                        c->options->prefix != NULL ? " below " : " for this split",
@@ -262,6 +329,8 @@ static tc_status finish(creation *c)
         status = tc_classmap_check(c->options, &c->map, d, met, c->pictures);
     for (uint32_t s = 0; status == TC_OK && s < d->n_shards; s++)
         status = tc_shard_relabel(c->writers[s], map, met);
+    if (status == TC_OK)
+        status = tc_journal_flush(c->journal);
     for (uint32_t s = 0; status == TC_OK && s < d->n_shards; s++)
         status = tc_shard_seal(c->writers[s]);
     if (status == TC_OK) /* the moment from which an old set is gone */
@@ -285,7 +354,12 @@ static tc_status finish(creation *c)
                empty, d->n_classes, d->path);
     if (status == TC_OK)
         status = tc_list_finish(c->list);
-    return status == TC_OK ? tc_dataset_write(d) : status;
+    if (status == TC_OK) { /* nothing but the mark is missing */
+        tc_journal_close(c->journal, false);
+        c->journal = NULL;
+        status = tc_dataset_write(d);
+    }
+    return status;
 }
 
 static void print_summary(const creation *c)
@@ -301,11 +375,23 @@ static void print_summary(const creation *c)
     tc_list_log(c->list);
 }
 
-static void end(creation *c)
+/* Close everything; of a run that failed and packed something, let what it wrote stay. */
+static tc_status end(creation *c, tc_status status)
 {
+    bool stays = tc_journal_close(c->journal, status != TC_OK && !c->changed);
+
     tc_pipeline_destroy(c->pipeline);
-    for (uint32_t s = 0; c->writers != NULL && s < c->options->shards; s++)
-        tc_shard_abandon(c->writers[s]);
+    for (uint32_t s = 0; c->writers != NULL && s < c->options->shards; s++) {
+        if (stays)
+            tc_shard_leave(c->writers[s]);
+        else
+            tc_shard_abandon(c->writers[s]);
+    }
+    if (stays)
+        status = tc_fail(status,
+                         "%.800s; what is packed by now stays in %.150s, and create goes on from "
+                         "there",
+                         tc_error_detail(), c->dataset->path);
     tc_free(c->writers);
     tc_classes_destroy(c->classes);
     tc_classmap_free(&c->map);
@@ -314,9 +400,11 @@ static void end(creation *c)
     tc_dataset_free(c->dataset);
     if (c->lock >= 0)
         close(c->lock);
+    return status;
 }
 
-tc_status tc_pack_create(const tc_create_options *options)
+/* One run; *changed_p is set where what was left cannot be gone on with, and is removed. */
+static tc_status create(const tc_create_options *options, bool anew, bool *changed_p)
 {
     creation c = { .options = options, .lock = -1, .started = tc_now() };
     tc_pipeline_options pipeline = {
@@ -327,11 +415,11 @@ tc_status tc_pack_create(const tc_create_options *options)
     if (status == TC_OK)
         status = prepare(&c);
     if (status == TC_OK)
+        status = open_writers(&c, anew);
+    if (status == TC_OK)
         status = tc_list_create(c.dataset->path, &c.list);
     if (status == TC_OK)
         status = tc_classes_create(tc_classmap_fixed(&c.map), options->numeric, &c.classes);
-    if (status == TC_OK)
-        status = open_writers(&c);
     if (status == TC_OK)
         status = tc_pipeline_create(&pipeline, &c.pipeline);
     for (int i = 0; status == TC_OK && i < options->n_sources; i++)
@@ -342,6 +430,21 @@ tc_status tc_pack_create(const tc_create_options *options)
         show_progress(&c, true);
         print_summary(&c);
     }
-    end(&c);
-    return status;
+    *changed_p = c.changed;
+    return end(&c, status);
+}
+
+tc_status tc_pack_create(const tc_create_options *options)
+{
+    bool changed = false;
+
+    tc_status status = create(options, false, &changed);
+    if (!changed)
+        return status;
+    for (int i = 0; i < options->n_sources; i++)
+        if (strcmp(options->sources[i], "-") == 0)
+            return tc_fail(TC_FORMAT, "%s; what that run left is removed: give the input again",
+                           tc_error_detail());
+    tc_log(TC_LOG_WARN, "pack", "%s: starting again from the first picture", tc_error_detail());
+    return create(options, true, &changed);
 }

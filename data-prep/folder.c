@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,10 +58,15 @@ static tc_status sweep(const char *path, bool (*stale)(const char *name))
     return status;
 }
 
+static bool made_at_the_end(const char *name)
+{
+    return strcmp(name, "dataset.json.tmp") == 0 || strcmp(name, "create.tsv.tmp") == 0;
+}
+
 static bool temporary(const char *name)
 {
-    return shard_number(name, ".shard.tmp") >= 0 || strcmp(name, "dataset.json.tmp") == 0 ||
-           strcmp(name, "create.tsv.tmp") == 0;
+    return shard_number(name, ".shard.tmp") >= 0 || strcmp(name, "journal.tmp") == 0 ||
+           made_at_the_end(name);
 }
 
 static bool finished(const char *name)
@@ -81,13 +85,13 @@ tc_status tc_folder_claim(const char *path, int *lock_p)
         close(fd);
         return tc_fail(TC_IO, "%s: another tricolor-pack is writing there", path);
     }
-    tc_status status = sweep(path, temporary);
-    if (status != TC_OK) {
-        close(fd);
-        return status;
-    }
     *lock_p = fd;
     return TC_OK;
+}
+
+tc_status tc_folder_sweep(const char *path, bool keep)
+{
+    return sweep(path, keep ? made_at_the_end : temporary);
 }
 
 tc_status tc_folder_clear(const char *path)

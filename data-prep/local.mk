@@ -5,6 +5,7 @@ tricolor_pack_SOURCES = data-prep/tricolor-pack.c data-prep/commands.h \
 	data-prep/devkit.c data-prep/devkit.h data-prep/info.c data-prep/verify.c data-prep/extract.c \
 	data-prep/classes.c data-prep/classes.h \
 	data-prep/classmap.c data-prep/classmap.h data-prep/folder.c data-prep/folder.h \
+	data-prep/journal.c data-prep/journal.h \
 	data-prep/labels.c data-prep/labels.h data-prep/list.c data-prep/list.h \
 	data-prep/md5.c data-prep/md5.h data-prep/sums.c data-prep/sums.h \
 	data-prep/parallel.c data-prep/parallel.h data-prep/pipeline.c data-prep/pipeline.h \

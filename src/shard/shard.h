@@ -7,12 +7,14 @@
  *
  * Flow, writing:  tc_shard_create() -> tc_shard_append() … (-> tc_shard_relabel())
  *                 (-> tc_shard_seal()) -> tc_shard_finish() (sync, rename)
- *                 or tc_shard_abandon()
+ *                 or tc_shard_abandon(), or tc_shard_leave() for later: tc_shard_leftover_open()
+ *                 … -> tc_shard_resume() -> tc_shard_adopt() … -> tc_shard_append() …
  * Flow, reading:  tc_shard_open() -> tc_shard_entry_at(), tc_shard_read() … -> tc_shard_close()
  * Used by: store, data-prep.
  */
 #include "base/mem.h"
 #include "base/status.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 #define TC_SHARD_MAGIC "TRICOLOR"
@@ -48,6 +50,29 @@ tc_status tc_shard_seal(tc_shard_writer *writer);
 tc_status tc_shard_finish(tc_shard_writer *writer);
 /** Remove the temporary file.  NULL accepted. */
 void tc_shard_abandon(tc_shard_writer *writer);
+/** Write what is buffered to the file, without a sync.  @retval TC_IO */
+tc_status tc_shard_flush(tc_shard_writer *writer);
+/** Let the temporary file stay, for tc_shard_resume().  NULL accepted. */
+void tc_shard_leave(tc_shard_writer *writer);
+
+/** What a writer that did not finish left of the data of shard @p path. */
+typedef struct tc_shard_leftover tc_shard_leftover;
+/** *leftover_p is NULL where there is nothing.  A shard that was renamed already while its set was
+ *  not finished gets its temporary name back.  @retval TC_NOMEM, TC_IO */
+tc_status tc_shard_leftover_open(const char *path, tc_shard_leftover **leftover_p);
+/** Read bytes [offset, offset + bytes) of the data; false: they are not there. */
+bool tc_shard_leftover_read(const tc_shard_leftover *leftover, uint64_t offset, void *data,
+                            size_t bytes);
+void tc_shard_leftover_close(tc_shard_leftover *leftover); /* NULL accepted */
+
+/** Go on writing path.tmp behind its first @p bytes bytes of data; what is behind them is cut off.
+ *  Their records have to be given by tc_shard_adopt() before others are appended.
+ *  @retval TC_IO, TC_NOMEM */
+tc_status tc_shard_resume(const char *path, uint32_t index, uint64_t bytes,
+                          tc_shard_writer **writer_p);
+/** As tc_shard_append() of a record whose data is there already: entry's bytes and checksum count,
+ *  its offset is ignored.  @retval TC_INVAL  more than is there. */
+tc_status tc_shard_adopt(tc_shard_writer *writer, const tc_shard_entry *entry);
 
 /**
  * Open a shard; reads and checks header, index and names.

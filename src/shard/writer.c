@@ -24,6 +24,7 @@ struct tc_shard_writer {
     char *path, *tmp; /* final and temporary name */
     uint32_t number;  /* of this shard */
     uint64_t records, bytes;
+    uint64_t held;          /* bytes of data in the file of records to be adopted */
     tc_buffer index, names; /* as they will stand in the file */
     bool sealed;
 };
@@ -40,13 +41,17 @@ static void free_writer(tc_shard_writer *writer)
     tc_free(writer);
 }
 
+void tc_shard_leave(tc_shard_writer *writer)
+{
+    if (writer != NULL)
+        free_writer(writer);
+}
+
 void tc_shard_abandon(tc_shard_writer *writer)
 {
-    if (writer == NULL)
-        return;
-    if (writer->file != NULL)
+    if (writer != NULL && writer->file != NULL)
         unlink(writer->tmp);
-    free_writer(writer);
+    tc_shard_leave(writer);
 }
 
 static tc_status put(tc_shard_writer *writer, const void *data, size_t bytes)
@@ -56,7 +61,9 @@ static tc_status put(tc_shard_writer *writer, const void *data, size_t bytes)
     return TC_OK;
 }
 
-tc_status tc_shard_create(const char *path, uint32_t index, tc_shard_writer **writer_p)
+/* A writer of path.tmp, opened as `mode` says. */
+static tc_status open_writer(const char *path, uint32_t index, const char *mode,
+                             tc_shard_writer **writer_p)
 {
     tc_shard_writer *writer = NULL;
     const uint8_t empty[TC_HEAD_BYTES] = { 0 }; /* no magic: nothing takes it for a shard */
@@ -72,7 +79,7 @@ tc_status tc_shard_create(const char *path, uint32_t index, tc_shard_writer **wr
     }
     if (status == TC_OK)
         status = tc_alloc((int64_t)STREAM_BYTES, 1, "shard stream", &writer->stream);
-    if (status == TC_OK && (writer->file = fopen(writer->tmp, "wbe")) == NULL)
+    if (status == TC_OK && (writer->file = fopen(writer->tmp, mode)) == NULL)
         status = tc_fail(TC_IO, "%s: cannot create: %s", writer->tmp, strerror(errno));
     if (status == TC_OK) {
         setvbuf(writer->file, writer->stream, _IOFBF, STREAM_BYTES);
@@ -86,34 +93,91 @@ tc_status tc_shard_create(const char *path, uint32_t index, tc_shard_writer **wr
     return TC_OK;
 }
 
-tc_status tc_shard_append(tc_shard_writer *writer, const tc_shard_entry *entry, const void *data,
-                          size_t bytes)
+tc_status tc_shard_create(const char *path, uint32_t index, tc_shard_writer **writer_p)
+{
+    return open_writer(path, index, "wbe", writer_p);
+}
+
+tc_status tc_shard_resume(const char *path, uint32_t index, uint64_t bytes,
+                          tc_shard_writer **writer_p)
+{
+    tc_shard_writer *writer = NULL;
+
+    if (bytes == 0) /* there may be no file */
+        return tc_shard_create(path, index, writer_p);
+    tc_status status = open_writer(path, index, "r+be", &writer);
+    if (status != TC_OK)
+        return status;
+    writer->held = bytes;
+    off_t end = (off_t)(TC_HEAD_BYTES + bytes);
+    if (fflush(writer->file) != 0 || ftruncate(fileno(writer->file), end) != 0 ||
+        fseeko(writer->file, 0, SEEK_END) != 0) {
+        status = tc_fail(TC_IO, "%s: cannot go on with it: %s", writer->tmp, strerror(errno));
+        tc_shard_leave(writer);
+        return status;
+    }
+    *writer_p = writer;
+    return TC_OK;
+}
+
+/* Note a record whose data lies behind that of the others. */
+static tc_status note(tc_shard_writer *writer, const tc_shard_entry *entry, uint64_t checksum,
+                      uint64_t bytes)
 {
     uint8_t raw[TC_ENTRY_BYTES] = { 0 };
     const char *name = entry->name == NULL ? "" : entry->name;
     size_t length = strlen(name);
 
-    if (bytes == 0 || length > INT_MAX)
-        return tc_fail(TC_INVAL, "%s: record %llu (%.200s): %s", writer->path,
-                       (unsigned long long)writer->records, name,
-                       bytes == 0 ? "no bytes" : "the name is too long");
     tc_put_u64(raw + TC_ENTRY_OFFSET, TC_HEAD_BYTES + writer->bytes);
     tc_put_u64(raw + TC_ENTRY_LENGTH, bytes);
-    tc_put_u64(raw + TC_ENTRY_CHECKSUM, XXH3_64bits(data, bytes));
+    tc_put_u64(raw + TC_ENTRY_CHECKSUM, checksum);
     tc_put_u64(raw + TC_ENTRY_NAME_OFFSET, writer->names.bytes);
     tc_put_u32(raw + TC_ENTRY_NAME_LENGTH, (uint32_t)length);
     tc_put_u32(raw + TC_ENTRY_LABEL, (uint32_t)entry->label);
     tc_put_u32(raw + TC_ENTRY_WIDTH, entry->width);
     tc_put_u32(raw + TC_ENTRY_HEIGHT, entry->height);
-    tc_status status = put(writer, data, bytes);
-    if (status == TC_OK)
-        status = tc_buffer_append(&writer->names, name, length + 1);
+    tc_status status = tc_buffer_append(&writer->names, name, length + 1);
     if (status == TC_OK)
         status = tc_buffer_append(&writer->index, raw, sizeof raw);
     if (status != TC_OK)
         return status;
     writer->records++;
     writer->bytes += bytes;
+    return TC_OK;
+}
+
+static tc_status refuse(const tc_shard_writer *writer, const tc_shard_entry *entry,
+                        const char *why)
+{
+    return tc_fail(TC_INVAL, "%s: record %llu (%.200s): %s", writer->path,
+                   (unsigned long long)writer->records, entry->name == NULL ? "" : entry->name,
+                   why);
+}
+
+tc_status tc_shard_append(tc_shard_writer *writer, const tc_shard_entry *entry, const void *data,
+                          size_t bytes)
+{
+    if (bytes == 0)
+        return refuse(writer, entry, "no bytes");
+    if (entry->name != NULL && strlen(entry->name) > INT_MAX)
+        return refuse(writer, entry, "the name is too long");
+    if (writer->bytes < writer->held)
+        return refuse(writer, entry, "there are records to be adopted before it");
+    tc_status status = put(writer, data, bytes);
+    return status == TC_OK ? note(writer, entry, XXH3_64bits(data, bytes), bytes) : status;
+}
+
+tc_status tc_shard_adopt(tc_shard_writer *writer, const tc_shard_entry *entry)
+{
+    if (entry->bytes == 0 || entry->bytes > writer->held - writer->bytes)
+        return refuse(writer, entry, "its data is not there");
+    return note(writer, entry, entry->checksum, entry->bytes);
+}
+
+tc_status tc_shard_flush(tc_shard_writer *writer)
+{
+    if (fflush(writer->file) != 0)
+        return tc_fail(TC_IO, "%s: cannot write: %s", writer->tmp, strerror(errno));
     return TC_OK;
 }
 

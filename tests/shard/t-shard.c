@@ -339,6 +339,67 @@ static void check_bare(void)
     tc_shard_close(bare);
 }
 
+/* A writer that ended behind some records is gone on with, to the same file. */
+static void check_resume(void)
+{
+    uint8_t good[4096], again[4096], data[512];
+    tc_shard_writer *writer = NULL;
+    tc_shard_leftover *left = NULL;
+    uint64_t held = 0;
+    const int32_t map[3] = { 2, 0, 1 };
+    char name[32];
+
+    tc_status status = tc_shard_create(damaged, 5, &writer);
+    for (int i = 0; status == TC_OK && i < 5; i++) {
+        tc_shard_entry entry = { .label = i % 3 };
+        status = tc_shard_append(writer, &entry, data, fill(i, data));
+        held += i < 4 ? fill(i, data) : 0;
+    }
+    tap_ok(status == TC_OK && tc_shard_flush(writer) == TC_OK, "five records, written out");
+    tc_shard_leave(writer);
+    tap_ok(tc_shard_leftover_open(damaged, &left) == TC_OK && left != NULL, "are left");
+    size_t bytes = fill(3, again);
+    tap_ok(left != NULL && tc_shard_leftover_read(left, held - bytes, data, bytes) &&
+               memcmp(data, again, bytes) == 0 &&
+               !tc_shard_leftover_read(left, held, data, sizeof data),
+           "and can be read, no byte behind them");
+    tc_shard_leftover_close(left);
+
+    status = tc_shard_resume(damaged, 5, held, &writer);
+    for (int i = 0; status == TC_OK && i < RECORDS; i++) {
+        tc_shard_entry entry = { .label = i % 3, .width = 10 + (uint32_t)i, .height = 20 };
+        bytes = fill(i, data);
+        snprintf(name, sizeof name, "class%d/%c.jpg", i % 3, 'a' + i);
+        entry.name = i == 3 ? NULL : name;
+        entry.bytes = bytes;
+        entry.checksum = XXH3_64bits(data, bytes);
+        if (i == 2)
+            tap_ok(tc_shard_append(writer, &entry, data, bytes) == TC_INVAL,
+                   "none is appended before all are adopted: %s", tc_error_detail());
+        if (i == 4)
+            tap_ok(tc_shard_adopt(writer, &entry) == TC_INVAL, "nor adopted that is not there: %s",
+                   tc_error_detail());
+        status = i < 4 ? tc_shard_adopt(writer, &entry)
+                       : tc_shard_append(writer, &entry, data, bytes);
+    }
+    if (status == TC_OK)
+        status = tc_shard_relabel(writer, map, 3);
+    if (status == TC_OK)
+        status = tc_shard_finish(writer);
+    size_t n = load(path, good, sizeof good), m = load(damaged, again, sizeof again);
+    tap_ok(status == TC_OK && n > 0 && n == m && memcmp(good, again, n) == 0,
+           "four adopted, three appended: the same file %s", tc_error_detail());
+
+    /* Renamed, but its set is not finished. */
+    tap_ok(tc_shard_leftover_open(damaged, &left) == TC_OK && left != NULL &&
+               access(damaged, F_OK) != 0,
+           "a shard of an unfinished set gets its temporary name back");
+    tc_shard_leftover_close(left);
+    tap_ok(tc_shard_resume(damaged, 5, 0, &writer) == TC_OK, "nothing of it is kept");
+    tc_shard_abandon(writer);
+    tap_ok(tc_shard_leftover_open(damaged, &left) == TC_OK && left == NULL, "nothing is left");
+}
+
 int main(void)
 {
     if (mkdtemp(folder) == NULL)
@@ -348,6 +409,8 @@ int main(void)
     check_round_trip();
     check_edges();
     check_damage();
+    unlink(damaged);
+    check_resume();
     check_bare();
     unlink(path);
     unlink(damaged);
