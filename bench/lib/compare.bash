@@ -24,9 +24,11 @@ take_rows() {
 
 # compare_one MPI PROGRAM HOSTS BYTES: one job, again with a lower rate where the processor was busy.
 compare_one() {
-  local mpi=$1 hosts=$3 bytes=$4 rate=$rate rc
+  local mpi=$1 hosts=$3 bytes=$4 rate=$rate burst=$burst rc
   local mca=("${mca[@]}" --mca coll_tuned_use_dynamic_rules 1)
   command=("$2" --bytes "$bytes" --rounds "$rounds" --slow "$slow" --min-idle "$min_idle" "${words[@]}")
+  # What the bucket holds passes at once, and must not be much of the whole.
+  : "${burst:=$((bytes >= 1048576 ? 128 : bytes > 65536 ? bytes / 8192 : 8))kb}"
   while :; do
     if test $dry_run = yes; then dry_run; return 0; fi
     job out; rc=$?
