@@ -4,18 +4,20 @@
 
 #include "image/cmyk.h"
 #include "image/jpeg_error.h"
+#include "image/jpeg_memory.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#define MAX_SCANS          1000 /* about ten are usual; each costs a pass over the picture */
-#define MARGIN             2    /* columns beside the crop that fancy upsampling looks at */
-#define ROWS_A_CALL        16
+#define MAX_SCANS   1000 /* about ten are usual; each costs a pass over the picture */
+#define MARGIN      2    /* columns beside the crop that fancy upsampling looks at */
+#define ROWS_A_CALL 16
 
 struct tc_decoder {
     struct jpeg_decompress_struct jpeg;
     struct jpeg_progress_mgr progress;
     tc_jpeg_errors errors;
+    tc_jpeg_memory memory;
     bool created; /* jpeg needs its destroy */
     bool opened;  /* headers are parsed, nothing is decoded yet */
     int64_t max_pixels;
@@ -50,16 +52,12 @@ static void limit_scans(j_common_ptr jpeg)
     }
 }
 
-/* A new structure for every picture: an old one keeps the tables of the last picture, and one that
- * lacks its own would be decoded by them. */
 static void create_step(tc_decoder *decoder)
 {
-    if (decoder->created)
-        jpeg_destroy_decompress(&decoder->jpeg);
-    decoder->created = false;
     jpeg_create_decompress(&decoder->jpeg);
     decoder->created = true;
     decoder->jpeg.progress = &decoder->progress;
+    tc_jpeg_memory_lend(&decoder->memory, &decoder->jpeg);
 }
 
 tc_status tc_decoder_create(int64_t max_pixels, tc_decoder **decoder_p)
@@ -87,6 +85,7 @@ void tc_decoder_destroy(tc_decoder *decoder)
         return;
     if (decoder->created)
         jpeg_destroy_decompress(&decoder->jpeg);
+    tc_jpeg_memory_free(&decoder->memory);
     tc_buffer_free(&decoder->pixels);
     tc_free(decoder);
 }
@@ -111,9 +110,11 @@ static tc_status not_a_jpeg(const uint8_t *data, size_t bytes)
     return tc_fail(TC_FORMAT, "not a JPEG: starts with the bytes %s", hex);
 }
 
+/* Starts anew: a structure that keeps the tables of the last picture would decode one that lacks
+ * its own by them. */
 static void header_step(tc_decoder *decoder)
 {
-    create_step(decoder);
+    tc_jpeg_memory_restart(&decoder->memory, &decoder->jpeg);
     jpeg_mem_src(&decoder->jpeg, decoder->data, decoder->bytes);
     jpeg_read_header(&decoder->jpeg, TRUE);
 }
