@@ -224,7 +224,9 @@ static tc_status run_round(tc_exchange *x, tc_comm *group, tc_store_held *held, 
         at[r] = (int)((uint64_t)r * x->piece);
         send[r] = (int)fill(x, r, held, x->send + (uint64_t)r * x->piece);
         more |= x->out[r].left > 0 || x->out[r].next != NONE;
+        x->sent += (unsigned)send[r];
     }
+    x->rounds++;
     for (int r = 0; r < ranks; r++) {
         told[2 * r] = send[r];
         told[2 * r + 1] = more;

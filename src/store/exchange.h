@@ -53,6 +53,7 @@ typedef struct {
     tc_store_order to;    /* the order to come */
     uint32_t *list;       /* (held->room) records that leave, by destination */
     uint32_t *local;      /* (held->room) place of each at its destination */
+    uint64_t sent, rounds; /* by this rank, since it was allocated: bytes with heads */
 } tc_exchange;
 
 /** Bytes that tc_exchange_allocate() will take. */

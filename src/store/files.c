@@ -75,7 +75,7 @@ static tc_status files_borrow(tc_store *store, uint64_t pos, uint64_t id, tc_buf
     if (status == TC_OK)
         status = tc_store_name(store, id, name, sizeof name);
     if (status != TC_OK)
-        return status;
+        return tc_store_unread(store, id, status);
     if (snprintf(path, sizeof path, "%s/%s", store->files, name) >= (int)sizeof path)
         return tc_fail(TC_IO, "%s/%s: the path is too long", store->files, name);
     status = tc_buffer_reserve(scratch, (size_t)at.bytes);

@@ -20,32 +20,40 @@ static tc_status shards_begin_epoch(tc_store *store)
     return TC_OK;
 }
 
+/* Read a record's bytes. */
+static tc_status read_record(tc_store *store, uint64_t local, tc_buffer *scratch, tc_located *at)
+{
+    const tc_shard *shard;
+
+    tc_status status = tc_windows_find(store->windows, local, at);
+    if (status == TC_OK)
+        status = tc_buffer_reserve(scratch, (size_t)at->bytes);
+    if (status == TC_OK)
+        status = tc_handles_borrow(store->handles, at->shard, &shard);
+    if (status != TC_OK)
+        return status;
+    status = tc_shard_read_range(shard, at->offset, scratch->data, (size_t)at->bytes);
+    tc_handles_release(store->handles, at->shard);
+    return status;
+}
+
 static tc_status shards_borrow(tc_store *store, uint64_t pos, uint64_t id, tc_buffer *scratch,
                                tc_record *rec_p)
 {
-    const tc_shard *shard;
     tc_located at;
 
-    tc_status status =
-        tc_windows_find(store->windows, tc_store_order_local(&store->order, pos), &at);
-    if (status == TC_OK)
-        status = tc_buffer_reserve(scratch, (size_t)at.bytes);
-    if (status == TC_OK)
-        status = tc_handles_borrow(store->handles, at.shard, &shard);
+    tc_status status = read_record(store, tc_store_order_local(&store->order, pos), scratch, &at);
     if (status != TC_OK)
-        return status;
-    status = tc_shard_read_range(shard, at.offset, scratch->data, (size_t)at.bytes);
-    tc_handles_release(store->handles, at.shard);
-    if (status == TC_OK && XXH3_64bits(scratch->data, (size_t)at.bytes) != at.checksum)
-        status = tc_store_damaged(store, id);
-    if (status == TC_OK)
-        *rec_p = (tc_record){ .data = scratch->data,
-                              .bytes = at.bytes,
-                              .id = id,
-                              .label = at.label,
-                              .width = at.width,
-                              .height = at.height };
-    return status;
+        return tc_store_unread(store, id, status);
+    if (XXH3_64bits(scratch->data, (size_t)at.bytes) != at.checksum)
+        return tc_store_damaged(store, id);
+    *rec_p = (tc_record){ .data = scratch->data,
+                          .bytes = at.bytes,
+                          .id = id,
+                          .label = at.label,
+                          .width = at.width,
+                          .height = at.height };
+    return TC_OK;
 }
 
 static void shards_describe(tc_store *store)

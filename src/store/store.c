@@ -227,6 +227,18 @@ tc_status tc_store_damaged(tc_store *store, uint64_t id)
                    store->dataset->path, shard, (unsigned long long)i, name);
 }
 
+tc_status tc_store_unread(const tc_store *store, uint64_t id, tc_status status)
+{
+    char why[2048];
+    uint32_t shard;
+    uint64_t i;
+
+    snprintf(why, sizeof why, "%s", tc_error_detail());
+    tc_dataset_locate(store->dataset, id, &shard, &i);
+    return tc_fail(status, "%s (wanted: record %llu of %05u.shard)", why, (unsigned long long)i,
+                   shard);
+}
+
 const char *tc_store_choices(const tc_store *store)
 {
     return store->choices;

@@ -45,6 +45,8 @@ struct tc_store {
 
 /** Say that the bytes of record `id` are not those that were packed: TC_FORMAT. */
 tc_status tc_store_damaged(tc_store *store, uint64_t id);
+/** Add to the text of a failure which record was to be read: returns @p status. */
+tc_status tc_store_unread(const tc_store *store, uint64_t id, tc_status status);
 
 /*
  * The first load, of this rank's share of the set: held->order, as far as held->place goes.  Shards

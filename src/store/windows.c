@@ -112,7 +112,8 @@ static int by_place(const void *a, const void *b)
     return x->i < y->i ? -1 : x->i > y->i;
 }
 
-/* Read the entries of sorted[0..n), which all lie in one shard, and announce their bytes. */
+/* Read the entries of sorted[0..n), which all lie in one shard, and announce their bytes.  Those
+ * that cannot be read keep no bytes. */
 static tc_status locate(const tc_windows *w, tc_located *sorted, uint64_t n)
 {
     const tc_shard *shard;
@@ -140,28 +141,27 @@ static tc_status locate(const tc_windows *w, tc_located *sorted, uint64_t n)
 }
 
 /* Fill a window that the caller has claimed. */
-static tc_status fill(const tc_windows *w, window *x)
+static void fill(const tc_windows *w, window *x)
 {
     const tc_store_order *order = w->order;
     uint64_t first = x->number * w->size;
     uint64_t count = tc_store_order_count(order, w->rank), n = 0;
-    tc_status status = TC_OK;
 
     for (uint64_t local = first; local < count && n < w->size; local++, n++) {
         tc_located *p = &x->sorted[n];
-        p->local = local;
+        *p = (tc_located){ .local = local };
         p->id = tc_store_order_record(order, tc_store_order_at(order, w->rank, local));
         tc_dataset_locate(w->dataset, p->id, &p->shard, &p->i);
     }
     qsort(x->sorted, n, sizeof *x->sorted, by_place);
-    for (uint64_t i = 0, end; status == TC_OK && i < n; i = end) {
+    for (uint64_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && x->sorted[end].shard == x->sorted[i].shard;)
             end++;
-        status = locate(w, x->sorted + i, end - i);
+        /* Who needs one that is not found tries again, and fails with a message of its own. */
+        (void)locate(w, x->sorted + i, end - i);
     }
-    for (uint64_t i = 0; status == TC_OK && i < n; i++)
+    for (uint64_t i = 0; i < n; i++)
         x->places[x->sorted[i].local - first] = x->sorted[i];
-    return status;
 }
 
 static window *find(tc_windows *w, uint64_t number)
@@ -188,43 +188,41 @@ static window *find_victim(tc_windows *w)
 }
 
 /* Claim and fill a window.  Called and left with the lock, which is open in between. */
-static tc_status claim(tc_windows *w, window *x, uint64_t number)
+static void claim(tc_windows *w, window *x, uint64_t number)
 {
     x->number = number;
     x->ready = false;
     x->used = ++w->clock;
     pthread_mutex_unlock(&w->lock);
-    tc_status status = fill(w, x);
+    fill(w, x);
     pthread_mutex_lock(&w->lock);
     x->ready = true;
-    if (status != TC_OK)
-        x->number = UINT64_MAX; /* who needs it tries again, and fails with a message of its own */
     pthread_cond_broadcast(&w->change);
-    return status;
 }
 
 tc_status tc_windows_find(tc_windows *w, uint64_t local, tc_located *located_p)
 {
     uint64_t number = local / w->size;
     uint64_t last = (tc_store_order_count(w->order, w->rank) - 1) / w->size;
-    tc_status status = TC_OK;
+    tc_located located;
     window *x;
 
     pthread_mutex_lock(&w->lock);
-    while (status == TC_OK && ((x = find(w, number)) == NULL || !x->ready)) {
+    while ((x = find(w, number)) == NULL || !x->ready) {
         window *victim = x == NULL ? find_victim(w) : NULL;
         if (victim != NULL)
-            status = claim(w, victim, number);
+            claim(w, victim, number);
         else
             pthread_cond_wait(&w->change, &w->lock);
     }
-    if (status == TC_OK) {
-        x->used = ++w->clock;
-        *located_p = x->places[local % w->size];
-        window *victim = number < last && find(w, number + 1) == NULL ? find_victim(w) : NULL;
-        if (victim != NULL && victim != x)
-            (void)claim(w, victim, number + 1); /* its own users hear of a failure */
-    }
+    x->used = ++w->clock;
+    located = x->places[local % w->size];
+    window *victim = number < last && find(w, number + 1) == NULL ? find_victim(w) : NULL;
+    if (victim != NULL && victim != x)
+        claim(w, victim, number + 1);
     pthread_mutex_unlock(&w->lock);
+    tc_status status = located.bytes > 0 ? TC_OK : locate(w, &located, 1);
+    if (status == TC_OK)
+        *located_p = located;
     return status;
 }

@@ -1,6 +1,8 @@
 # The same sources at several rank counts.
 store_tests = tests/store/t-slots.n1 \
 	tests/store/t-rounds.n1 \
+	tests/store/t-shards.n1 \
+	tests/store/t-files.n1 \
 	tests/store/t-free-memory.n1 \
 	tests/store/t-memory.n1 \
 	tests/store/t-memory.n3 \
@@ -40,3 +42,9 @@ tests_store_t_complete_n6_SOURCES = tests/store/t-complete.c tests/store/records
 tests_store_t_complete_n6_LDADD = libtricolor.la
 tests_store_t_rounds_n1_SOURCES = tests/store/t-rounds.c
 tests_store_t_rounds_n1_LDADD = libtricolor.la
+tests_store_t_shards_n1_SOURCES = tests/store/t-shards.c tests/store/records.h tests/store/set.h
+tests_store_t_shards_n1_LDADD = libtricolor.la
+tests_store_t_files_n1_SOURCES = tests/store/t-files.c tests/store/records.h tests/store/set.h
+tests_store_t_files_n1_LDADD = libtricolor.la
+TESTS += tests/store/t-damage.sh
+EXTRA_DIST += tests/store/t-damage.sh

@@ -88,6 +88,17 @@ static int64_t wrong_positions(tc_store *store, uint64_t epoch, uint64_t n, int 
     return wrong + !no_slot_lost(store);
 }
 
+/* Whether loading moved any record more than once: it goes straight to the epoch asked for. */
+static int moved_twice(const tc_store *store, uint64_t n)
+{
+    unsigned long long sent = store->exchange.sent, all = 0;
+
+    for (uint64_t id = 0; id < n; id++)
+        all += record_bytes(id) + TC_HEAD_WIRE;
+    MPI_Allreduce(MPI_IN_PLACE, &sent, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, tc_comm_mpi(world));
+    return sent > all * (unsigned)store->groups;
+}
+
 static void epochs(const char *kind, const char *split, uint64_t n, int groups, uint64_t first,
                    uint64_t round_bytes)
 {
@@ -105,7 +116,7 @@ static void epochs(const char *kind, const char *split, uint64_t n, int groups, 
         tc_store_close(store);
         return;
     }
-    int64_t wrong = wrong_positions(store, first, n, groups);
+    int64_t wrong = wrong_positions(store, first, n, groups) + moved_twice(store, n);
     for (size_t i = 0; i < sizeof visit / sizeof visit[0]; i++) {
         status = tc_store_begin_epoch(store, visit[i]);
         wrong += status != TC_OK || wrong_positions(store, visit[i], n, groups) != 0;
