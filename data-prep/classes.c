@@ -128,12 +128,15 @@ bool tc_is_number(const char *name)
     return length > 0 && length <= 18 && strspn(name, "0123456789") == length;
 }
 
-static bool in_map(const tc_dataset *map, const char *name)
+bool tc_classes_lacks(const tc_classes *classes, const char *name, size_t length)
 {
-    for (int64_t c = 0; c < map->n_classes; c++)
-        if (strcmp(map->classes[c].name, name) == 0)
-            return true;
-    return false;
+    const tc_dataset *map = classes->fixed;
+
+    for (int64_t c = 0; map != NULL && c < map->n_classes; c++)
+        if (strncmp(map->classes[c].name, name, length) == 0 &&
+            map->classes[c].name[length] == '\0')
+            return false;
+    return map != NULL;
 }
 
 static tc_status add(tc_classes *classes, const met_class *fresh)
@@ -144,10 +147,10 @@ static tc_status add(tc_classes *classes, const met_class *fresh)
     if (classes->fixed == NULL && classes->numeric && !tc_is_number(fresh->name))
         return tc_fail(TC_FORMAT, "class folder %s: not a whole number, as --numeric wants them",
                        fresh->name);
-    if (classes->fixed != NULL && !in_map(classes->fixed, fresh->name))
+    if (tc_classes_lacks(classes, fresh->name, strlen(fresh->name)))
         return tc_fail(TC_FORMAT,
                        "class folder %s is none of the %lld classes of %s; the two splits must "
-                       "have the same classes",
+                       "have the same classes (--subset passes over the pictures of others)",
                        fresh->name, (long long)classes->fixed->n_classes, classes->fixed->path);
     if (classes->count == INT32_MAX - 1)
         return tc_fail(TC_FORMAT, "too many classes");

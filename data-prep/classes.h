@@ -27,6 +27,9 @@ void tc_classes_destroy(tc_classes *classes); /* NULL accepted */
  */
 tc_status tc_classes_find(tc_classes *classes, const char *name, size_t length, int32_t *class_p);
 
+/** Whether there is a fixed class map, and it lacks this class. */
+bool tc_classes_lacks(const tc_classes *classes, const char *name, size_t length);
+
 /** Note a picture met in a class (also one that is rejected or held out later).  Returns how many
  *  were met in it before. */
 uint64_t tc_classes_meet(tc_classes *classes, int32_t c);

@@ -85,13 +85,19 @@ tc_status tc_classmap_read(const tc_create_options *options, tc_classmap *map)
         snprintf(map->words, sizeof map->words, "%s", options->words);
     else if (!find_list(options, "LOC_synset_mapping.txt", map->words))
         map->words[0] = '\0';
-    if (options->devkit == NULL || !map->flat || map->kept == NULL)
+    if (options->subset && map->kept == NULL)
+        return tc_fail(TC_INVAL,
+                       "%s: no train set that --subset could go by; pack train first, or name one "
+                       "with --classes-from",
+                       options->out);
+    if (options->devkit == NULL || !map->flat || map->kept == NULL || options->subset)
         return TC_OK;
     const tc_dataset *kit = tc_labels_map(map->labels);
     if (tc_class_hash(kit->classes, kit->n_classes) != map->kept->class_hash)
         return tc_fail(TC_FORMAT,
                        "%s: its %" PRId64 " classes are not the %" PRId64 " of %s; train and val "
-                       "must have the same: pack train from the same ILSVRC2012",
+                       "must have the same: pack train from the same ILSVRC2012, or pass over the "
+                       "pictures of the other classes with --subset",
                        kit->path, kit->n_classes, map->kept->n_classes, map->kept->path);
     return TC_OK;
 }

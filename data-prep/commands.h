@@ -20,6 +20,7 @@ typedef struct {
     const char *labels;       /* list of pictures and their classes, or NULL */
     const char *words;        /* list of classes and what they show, or NULL */
     bool numeric;             /* class folders are numbers, and their values give the order */
+    bool subset;              /* pass over pictures of classes that the train set has not */
     bool md5;                 /* hold the sum of each source against: */
     const char *sum;          /* this one; NULL: the published one */
     uint32_t shards;

@@ -40,6 +40,7 @@ typedef struct {
     tc_buffer name; /* of a record whose class does not stand in its picture's name */
     uint64_t records;
     uint64_t pictures; /* met */
+    uint64_t passed;   /* pictures of classes that the set is not about, with --subset */
     uint64_t direct;   /* of these, in their class folder itself, not deeper */
     double started;
 } creation;
@@ -193,8 +194,13 @@ static tc_status take(creation *c, const tc_source_item *item)
     tc_status status = name_record(c, item, &name);
     if (status == TC_OK && name == NULL)
         return leave_out(c, item, "no class is given for it");
+    size_t length = status == TC_OK ? strcspn(name, "/") : 0;
+    if (status == TC_OK && c->options->subset && tc_classes_lacks(c->classes, name, length)) {
+        c->passed += item->kind == TC_ITEM_PICTURE;
+        return TC_OK;
+    }
     if (status == TC_OK)
-        status = tc_classes_find(c->classes, name, strcspn(name, "/"), &label);
+        status = tc_classes_find(c->classes, name, length, &label);
     if (status != TC_OK || item->kind == TC_ITEM_CLASS)
         return in_source(c, status);
     uint64_t before = tc_classes_meet(c->classes, label);
@@ -344,11 +350,14 @@ static tc_status finish(creation *c)
     for (int64_t i = 0; status == TC_OK && i < d->n_classes; i++)
         empty += d->classes[i].count == 0;
     uint64_t named = c->map.flat ? tc_labels_count(c->map.labels) : 0;
-    if (named > c->pictures)
+    if (c->passed > 0)
+        tc_log(TC_LOG_INFO, "pack", "%" PRIu64 " pictures of other classes are passed over",
+               c->passed);
+    if (named > c->pictures + c->passed)
         tc_log(TC_LOG_WARN, "pack",
                "%" PRIu64 " of the %" PRIu64 " pictures that %s names are not "
                "there",
-               named - c->pictures, named, tc_labels_map(c->map.labels)->path);
+               named - c->pictures - c->passed, named, tc_labels_map(c->map.labels)->path);
     if (empty > 0)
         tc_log(TC_LOG_WARN, "pack", "%" PRId64 " of the %" PRId64 " classes have no picture in %s",
                empty, d->n_classes, d->path);

@@ -35,7 +35,8 @@ enum {
     KEY_LABELS,
     KEY_WORDS,
     KEY_NUMERIC,
-    KEY_MD5
+    KEY_MD5,
+    KEY_SUBSET
 };
 
 /* What all commands read; each uses its part. */
@@ -135,6 +136,7 @@ static error_t parse_create(int key, char *text, struct argp_state *state)
     case KEY_LABELS: o->labels = text; break;
     case KEY_WORDS: o->words = text; break;
     case KEY_NUMERIC: o->numeric = true; break;
+    case KEY_SUBSET: o->subset = true; break;
     case KEY_MD5:
         o->md5 = true;
         o->sum = text;
@@ -199,6 +201,8 @@ static const struct argp_option create_options[] = {
       "Of a source without splits, keep every N-th picture of each class for val", 2 },
     { "classes-from", KEY_CLASSES, "DIR/train", 0,
       "Keep the class numbers of this set (default for val: those of DIR/train)", 2 },
+    { "subset", KEY_SUBSET, NULL, 0,
+      "The train set has fewer classes than the source: pass over the pictures of the others", 2 },
     { "devkit", KEY_DEVKIT, "FILE", 0,
       "ILSVRC2012_devkit_t12.tar.gz: the classes of val's pictures, and what all classes show", 2 },
     { "labels", KEY_LABELS, "FILE", 0,

@@ -117,6 +117,21 @@ fails "flat pictures in a folder" 1 'all 7 pictures lie in one class folder.*--d
 ok "leaves nothing" nothing "$work/n"
 fails "the same beside a training set" 1 'class folder val is none of the 5 classes' create "$work/around" \
   -o "$work/a" --split val --force
+# A training set of three of the five classes, and the whole validation file.
+mkdir "$work/few" && cp "$work/t/n01440764.tar" "$work/t/n02119789.tar" "$work/t/n02124075.tar" "$work/few" || exit 99
+ok "three classes" create "$work/few" -o "$work/u" --split train
+fails "all of the validation file" 1 'its 5 classes are not the 3 of .*--subset' create "$work/val.tar" --devkit \
+  "$work/kit.tar.gz" -o "$work/u" --split val
+ok "a part of it" says '4 records in 3 classes.* 0 rejected' create "$work/val.tar" --devkit "$work/kit.tar.gz" -o "$work/u" \
+  --split val --subset
+ok "the others are counted" grep -q '3 pictures of other classes are passed over' "$work/said"
+ok "none is said to be missing" test "`grep -c 'not there' "$work/said"`" -eq 0
+ok "labels are right" proven "$work/u" 4
+ok "the two are one set" "$pack" verify "$work/u" --decode
+fails "class folders, one too many" 1 'none of the 3 classes.*--subset' create "$work/f" -o "$work/u" --split val --force
+ok "a part of them" says '9 records in 3 classes' create "$work/f" -o "$work/u" --split val --force --subset
+fails "a part of nothing" 1 'pack train first, or name one with --classes-from' create "$work/f" -o "$work/n" --split val \
+  --subset
 kit short "3 1 5 2"
 fails "a picture too many for the kit" 1 'val_00000005.JPEG: no class is given for it.*--on-error skip' create \
   "$work/val.tar" --devkit "$work/short.tar.gz" -o "$work/n" --split val
@@ -162,6 +177,15 @@ if command -v md5sum >/dev/null 2>&1; then
     ok "the MD5 of $file" create "$work/$file" --md5=`sum "$work/$file"` -o "$work/sum2" --split train --force
   done
   ok "is packed the same" same "$work/b/train" "$work/sum2/train"
+  if command -v zip >/dev/null 2>&1; then
+    (cd "$work/f" && zip -qr "$work/f.zip" .) || exit 99
+    zipped=`sum "$work/f.zip"`
+    ok "the MD5 of a zip" create "$work/f.zip" --md5="$zipped" -o "$work/sum3" --split train
+    ok "of standard input" create - --md5="$zipped" -o "$work/sum4" --split train <"$work/f.zip"
+    ok "is packed the same" same "$work/sum3/train" "$work/sum4/train"
+  else
+    skip "the MD5 of a zip" "zip is not installed"
+  fi
   fails "another MD5" 1 "val.tar: its MD5 is `sum "$work/val.tar"`, the one wanted has `sum "$work/more.tar"`" create \
     "$work/val.tar" --md5=`sum "$work/more.tar"` --labels "$work/list.txt" -o "$work/n" --split val
   ok "leaves nothing" nothing "$work/n"
@@ -181,6 +205,8 @@ if real $dir/ILSVRC2012_devkit_t12.tar.gz; then
   dir=`dirname "$real"`
   ok "1,000 real classes" says '1000 records in 1000 classes.* 0 rejected' create "$dir/ILSVRC2012_img_train.tar" \
     --devkit "$dir/ILSVRC2012_devkit_t12.tar.gz" -o "$work/real" --split train
+  ok "a training set that is not whole is told" grep -q \
+    '1000 pictures were met in 1000 classes; the whole of ILSVRC2012 has 1281167 in train: 1280167 are missing' "$work/said"
   ok "250 validation pictures" says '250 records in 1000 classes.* 0 rejected' create \
     "$dir/ILSVRC2012_img_val.tar" --devkit "$dir/ILSVRC2012_devkit_t12.tar.gz" -o "$work/real" --split val
   ok "an ImageNet that is not whole is told" grep -q '1000 classes; the whole of ILSVRC2012 has 50000 in val: 49750' \

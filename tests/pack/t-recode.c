@@ -280,6 +280,49 @@ static void sound(void)
     bench_free(&b);
 }
 
+/* The middle of every quarter as Pillow 13.0.0 gives it, by open() and convert("RGB"). */
+static const struct {
+    const char *name;
+    unsigned char seen[4][3];
+} pillow[] = {
+    { "cmyk_adobe", { { 0, 255, 255 }, { 255, 0, 255 }, { 127, 127, 0 }, { 51, 102, 153 } } },
+    { "ycck", { { 1, 255, 255 }, { 255, 0, 254 }, { 127, 127, 0 }, { 51, 101, 153 } } },
+    { "progressive_cmyk", { { 1, 255, 255 }, { 255, 0, 254 }, { 127, 127, 0 }, { 51, 101, 153 } } },
+    { "arithmetic", { { 200, 40, 40 }, { 40, 179, 60 }, { 51, 60, 201 }, { 220, 210, 60 } } },
+    { "j440", { { 200, 40, 40 }, { 40, 179, 60 }, { 51, 60, 201 }, { 220, 210, 60 } } },
+    { "j411", { { 200, 40, 40 }, { 40, 179, 60 }, { 51, 60, 201 }, { 220, 210, 60 } } },
+    { "j410", { { 200, 40, 40 }, { 40, 179, 60 }, { 51, 60, 201 }, { 220, 210, 60 } } },
+    { "j441", { { 200, 40, 40 }, { 40, 179, 60 }, { 51, 60, 201 }, { 220, 210, 60 } } },
+    { "odd", { { 200, 40, 40 }, { 40, 179, 60 }, { 51, 60, 201 }, { 220, 210, 60 } } },
+    { "gray", { { 30, 30, 30 }, { 120, 120, 120 }, { 250, 250, 250 }, { 180, 180, 180 } } },
+    { "png_rgba", { { 200, 40, 40 }, { 40, 180, 60 }, { 50, 60, 200 }, { 220, 210, 60 } } },
+};
+
+/* What the trainer reads of the record has the colours that Pillow sees in the source.  A few
+ * levels go to the encoding of those that are encoded. */
+static void as_pillow(void)
+{
+    bench b = bench_of((tc_recode_options){ 0 });
+
+    for (size_t i = 0; i < sizeof pillow / sizeof *pillow; i++) {
+        const craft_picture *p = craft_find(pillow[i].name);
+        tc_raster raster;
+        int worst = 0;
+        if (no_png(p) || run(&b, p) == TC_NOSUPPORT) {
+            tap_skip(p->name, "cannot be made here");
+            continue;
+        }
+        bool read = b.result.fault == TC_FAULT_NONE && decodes(&b, stored(&b), &raster);
+        for (int q = 0; read && q < 4; q++) {
+            int d = off(&raster, q, pillow[i].seen[q]);
+            worst = d > worst ? d : worst;
+        }
+        int limit = b.result.outcome == TC_OUTCOME_ENCODED ? 5 : 1;
+        tap_ok(read && worst <= limit, "%s: at most %d off Pillow's colours", p->name, worst);
+    }
+    bench_free(&b);
+}
+
 /* A transcoded picture has the very pixels of its source. */
 static void lossless(void)
 {
@@ -481,6 +524,7 @@ static void limits(void)
 int main(void)
 {
     sound();
+    as_pillow();
     lossless();
     bytes();
     orientations();
