@@ -3,6 +3,7 @@
 #include "allreduce/allreduce.h"
 
 #include "allreduce/allreduce_impl.h"
+#include "allreduce/auto.h"
 #include "allreduce/engine.h"
 #include "base/mem.h"
 
@@ -30,6 +31,14 @@ const char *tc_allreduce_name(int i)
     return i >= 0 && i < n ? algorithms[i]->name : NULL;
 }
 
+bool tc_allreduce_blocks(const char *name)
+{
+    for (int i = 0; tc_allreduce_name(i) != NULL; i++)
+        if (strcmp(name, tc_allreduce_name(i)) == 0)
+            return algorithms[i]->plan == NULL;
+    return false;
+}
+
 static tc_status find_algorithm(const char *name, const tc_allreduce_algorithm **algorithm_p)
 {
     char list[128] = "";
@@ -42,8 +51,8 @@ static tc_status find_algorithm(const char *name, const tc_allreduce_algorithm *
         size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", tc_allreduce_name(i));
     }
-    return tc_fail(TC_INVAL, "no allreduce is called '%s': choose one of %s", name ? name : "",
-                   list);
+    return tc_fail(TC_INVAL, "no allreduce is called '%s': choose one of %s, auto",
+                   name ? name : "", list);
 }
 
 /* Chunk and window where the caller leaves them open; all measured, see doc/PERFORMANCE. */
@@ -62,8 +71,7 @@ static void fill_in(tc_comm *comm, bool trees, tc_allreduce_options *o)
         o->window = trees && !stars ? 2 : 4;
 }
 
-/* Find the algorithm, check the options and fill in the defaults for this number of ranks. */
-static tc_status resolve(tc_comm *comm, const tc_allreduce_options *options, tc_variant *v)
+tc_status tc_allreduce_resolve(tc_comm *comm, const tc_allreduce_options *options, tc_variant *v)
 {
     int ranks = tc_comm_size(comm), star = ranks > 1 ? ranks - 1 : 1;
     tc_allreduce_options *o = &v->options;
@@ -73,7 +81,7 @@ static tc_status resolve(tc_comm *comm, const tc_allreduce_options *options, tc_
         return status;
     *o = *options;
     o->algorithm = v->algorithm->name;
-    o->topology = NULL; /* the caller's */
+    o->topology = o->cache = NULL; /* the caller's */
     if (o->colors < 0)
         return tc_fail(TC_INVAL, "allreduce: %d colors: use 0 (the default) or more", o->colors);
     if (o->chunk > MAX_CHUNK)
@@ -95,11 +103,19 @@ static tc_status resolve(tc_comm *comm, const tc_allreduce_options *options, tc_
         o->arity = DEFAULT_ARITY;
     if (o->arity == 0 || o->arity > star)
         o->arity = star;
+    if (!v->algorithm->has_trees) {
+        o->colors = 0;
+        o->arity = -1;
+    }
+    if (v->algorithm->plan == NULL) { /* nothing to choose */
+        o->chunk = o->window = 0;
+        return TC_OK;
+    }
     fill_in(comm, v->algorithm->has_trees, o);
     return TC_OK;
 }
 
-static bool same_variant(const tc_variant *a, const tc_variant *b)
+bool tc_variant_is_same(const tc_variant *a, const tc_variant *b)
 {
     const tc_allreduce_options *x = &a->options, *y = &b->options;
 
@@ -112,11 +128,11 @@ static tc_status add_variant(tc_allreduce *ctx, int b, const tc_allreduce_option
 {
     tc_variant new = { 0 };
     int v = 0;
-    tc_status status = resolve(ctx->comm, options, &new);
+    tc_status status = tc_allreduce_resolve(ctx->comm, options, &new);
 
     if (status != TC_OK)
         return status;
-    while (v < ctx->n_variants && !same_variant(&ctx->variant[v], &new))
+    while (v < ctx->n_variants && !tc_variant_is_same(&ctx->variant[v], &new))
         v++;
     ctx->variant_of[b] = v;
     if (v < ctx->n_variants)
@@ -269,7 +285,24 @@ static tc_status create(tc_comm *comm, const tc_allreduce_options *options, bool
 tc_status tc_allreduce_create(tc_comm *comm, const tc_allreduce_options *options, int n,
                               const int64_t *count, tc_allreduce **ctx_p)
 {
-    return create(comm, options, false, n, count, ctx_p);
+    bool is_auto = options->algorithm != NULL && strcmp(options->algorithm, "auto") == 0;
+    double extremes[2] = { is_auto, -(double)is_auto };
+    tc_allreduce_options *choice = NULL;
+    tc_status status = tc_comm_max(comm, extremes, 2);
+
+    if (status == TC_OK && extremes[0] != -extremes[1])
+        status = tc_fail(TC_INVAL, "allreduce: the algorithms differ between the ranks");
+    if (status != TC_OK || !is_auto)
+        return status == TC_OK ? create(comm, options, false, n, count, ctx_p) : status;
+    status = tc_comm_agree(comm, tc_alloc(n > 1 ? n : 1, sizeof *choice, "choices", &choice));
+    if (status == TC_OK)
+        status = tc_auto_choose(comm, options, n, count, choice);
+    if (status == TC_OK) {
+        choice[0].topology = options->topology;
+        status = create(comm, choice, true, n, count, ctx_p);
+    }
+    tc_free(choice);
+    return status;
 }
 
 tc_status tc_allreduce_create_each(tc_comm *comm, const tc_allreduce_options *options, int n,

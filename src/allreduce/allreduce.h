@@ -27,7 +27,7 @@ typedef struct tc_allreduce tc_allreduce;
 typedef enum { TC_WIRE_F32, TC_WIRE_BF16, TC_WIRE_F16 } tc_wire_type;
 
 typedef struct {
-    const char *algorithm; /* see tc_allreduce_name() */
+    const char *algorithm; /* see tc_allreduce_name(), or "auto" */
     int colors;            /* multicolor: k; 0: min(4, ranks), the default */
     int arity;             /* multicolor: d; 0: ranks - 1 (stars); < 0: the default, 4 */
     int64_t chunk;         /* bytes of a message; 0: the default, 60 KiB between hosts (what TCP
@@ -36,17 +36,21 @@ typedef struct {
     int window;            /* chunks in flight a flow; 0: the default, 4; of trees between hosts 2;
                             * on one host with 2 ranks 1 */
     tc_wire_type wire;     /* what travels; not for mpi, which sends floats */
+    bool overlapped;       /* auto: leave out what blocks; the sums shall overlap with work */
+    const char *cache;     /* auto: NULL, or a file that keeps what was chosen.  Not kept. */
     const char *topology;  /* NULL, or a file of lines "HOST SWITCH": what is near comes first,
                             * below a leaf switch, and always on a host.  Not kept. */
 } tc_allreduce_options;
 
 /**
- * Plan for buckets of fixed sizes; takes all memory (windows, requests).
+ * Plan for buckets of fixed sizes; takes all memory (windows, requests).  `auto` measures which
+ * algorithm is the fastest for each bucket (auto.h), or looks it up; that takes seconds.
  *
  * Collective: yes.   Blocks: on all ranks (a vote).
  * @param comm      Borrowed for the life of the context; its tags below 2^14 are used.
  * @param n         Buckets, >= 1; b-th of count[b] floats, >= 0.  Equal on all ranks.
  * @retval TC_INVAL  unknown algorithm (the message lists the names), option out of range.
+ * @retval TC_IO, TC_FORMAT  the cache of auto.
  * @retval TC_NOMEM, TC_PEER, TC_MPI.
  */
 tc_status tc_allreduce_create(tc_comm *comm, const tc_allreduce_options *options, int n,
@@ -113,7 +117,10 @@ const char *tc_allreduce_choices(const tc_allreduce *ctx);
  */
 tc_status tc_allreduce_print_trees(const tc_allreduce *ctx, FILE *out, bool dot);
 
-/** The i-th algorithm's name, or NULL past the last. */
+/** The i-th algorithm's name, or NULL past the last.  "auto" is none of them. */
 const char *tc_allreduce_name(int i);
+
+/** Whether an algorithm can only sum before start() returns; then it gains nothing by buckets. */
+bool tc_allreduce_blocks(const char *name);
 
 #endif

@@ -26,6 +26,12 @@ typedef struct {
     tc_plan plan;                 /* empty where the algorithm blocks */
 } tc_variant;
 
+/** Find the algorithm, check the options and fill in the defaults for these ranks.  Local.
+ *  @retval TC_INVAL */
+tc_status tc_allreduce_resolve(tc_comm *comm, const tc_allreduce_options *options, tc_variant *v);
+
+bool tc_variant_is_same(const tc_variant *a, const tc_variant *b);
+
 struct tc_allreduce {
     tc_engine *engine;
     tc_comm *comm;

@@ -24,7 +24,11 @@ static tc_status find_name(const char *name, const char **name_p)
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
                                      tc_allreduce_name(i));
     }
-    return tc_fail(TC_INVAL, "no allreduce is called '%s': choose one of %s", name, list);
+    if (strcmp(name, "auto") == 0) {
+        *name_p = "auto";
+        return TC_OK;
+    }
+    return tc_fail(TC_INVAL, "no allreduce is called '%s': choose one of %s, auto", name, list);
 }
 
 static tc_status set_int(const char *key, const char *value, int low, int *x_p)
@@ -69,6 +73,8 @@ static tc_status set_value(tc_allreduce_spec *spec, const char *key, const char 
         return set_int(key, value, -1, &o->arity);
     if (strcmp(key, "wire") == 0)
         return set_wire(value, &o->wire);
+    if (strcmp(o->algorithm, "auto") == 0)
+        return tc_fail(TC_INVAL, "auto has no '%s': wire alone may be given", key);
     if (strcmp(key, "chunk") == 0)
         return tc_parse_size(key, value, -1, INT64_C(1) << 31, &o->chunk);
     if (is(key, "window", "w"))

@@ -16,7 +16,8 @@ typedef struct {
 
 /**
  * Read NAME or NAME:KEY=VALUE,…; keys of multicolor: k (colors), d (arity), of the others what they
- * have: chunk (-1: as much as a step sends), window, wire (f32, bf16, f16); of mpi: algorithm.
+ * have: chunk (-1: as much as a step sends), window, wire (f32, bf16, f16); of mpi: algorithm; of
+ * auto: wire.
  *
  * @param[out] spec_p  untouched on failure.   @retval TC_INVAL  with the text and what it may be.
  */

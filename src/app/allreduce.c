@@ -18,7 +18,16 @@ static const char doc[] =
     "2^30).  Exit status: 0 done, 1 failed or a sum is wrong, 2 wrong use.  See "
     "tricolor-allreduce(1).";
 
-enum { OPT_SIZES = 0x100, OPT_BANDWIDTH, OPT_BUCKETS, OPT_FORMAT, OPT_SPOIL, OPT_WINDOW };
+enum {
+    OPT_SIZES = 0x100,
+    OPT_BANDWIDTH,
+    OPT_BUCKETS,
+    OPT_FORMAT,
+    OPT_SPOIL,
+    OPT_WINDOW,
+    OPT_CHOICES,
+    OPT_TOPOLOGY
+};
 
 static const struct argp_option options[] = {
     { 0, 0, 0, 0, "Messages:", 1 },
@@ -31,8 +40,12 @@ static const struct argp_option options[] = {
 
     { 0, 0, 0, 0, "Algorithms:", 2 },
     { "algorithms", 'a', "LIST", 0,
-      "NAME or NAME:KEY=VALUE,... with commas between; all (default); mpi:algorithm=N: Open MPI's "
-      "N-th; mpi:all: each of them",
+      "NAME or NAME:KEY=VALUE,... with commas between; all (default); auto: the fastest here; "
+      "mpi:algorithm=N: Open MPI's N-th; mpi:all: each of them",
+      0 },
+    { "choices", OPT_CHOICES, "FILE", 0, "auto: keep what it chooses there, and look there first",
+      0 },
+    { "topology", OPT_TOPOLOGY, "FILE", 0, "lines `HOST SWITCH': trees and rings keep below one",
       0 },
     { "window", OPT_WINDOW, "N", 0, "chunks in flight a link, where an algorithm names none", 0 },
 
@@ -124,6 +137,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_SIZES:
         a->sizes = arg;
+        return 0;
+    case OPT_CHOICES:
+        a->bench.choices = arg;
+        return 0;
+    case OPT_TOPOLOGY:
+        a->bench.topology = arg;
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "'%s': there is nothing to give here but options", arg);

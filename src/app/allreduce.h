@@ -18,7 +18,9 @@ typedef struct {
     double bandwidth;       /* bytes a second and way; 0: none, < 0: measure it */
     bool measure_if_spread; /* where the ranks are on several hosts */
     tc_format format;
-    int64_t spoil; /* for tests: this element is made wrong before the check; -1: none */
+    const char *choices;  /* NULL, or where auto keeps what it chose */
+    const char *topology; /* NULL, or the file of hosts and their leaf switches */
+    int64_t spoil;        /* for tests: this element is made wrong before the check; -1: none */
 } tc_bench_options;
 
 typedef struct {

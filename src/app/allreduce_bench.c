@@ -131,6 +131,8 @@ static tc_status set_up(tc_bench *bench)
     for (int i = 0; i < bench->n && status == TC_OK; i++) {
         tc_candidate *c = &bench->candidate[i];
         c->comm = bench->comm;
+        c->spec.options.cache = o->choices;
+        c->spec.options.topology = o->topology;
         if (c->spec.mpi_algorithm > 0)
             status = tc_peer_comm(bench->comm, c->spec.mpi_algorithm, &c->comm);
     }

@@ -75,3 +75,14 @@ check_PROGRAMS += tests/allreduce/t-places.n1
 TESTS += tests/allreduce/t-places.n1
 tests_allreduce_t_places_n1_SOURCES = tests/allreduce/t-places.c
 tests_allreduce_t_places_n1_LDADD = libtricolor.la
+
+check_PROGRAMS += tests/allreduce/t-auto.n1 tests/allreduce/t-auto.n2 tests/allreduce/t-auto.n3
+tests_allreduce_t_auto_n1_SOURCES = tests/allreduce/t-auto.c
+tests_allreduce_t_auto_n1_LDADD = libtricolor.la
+tests_allreduce_t_auto_n2_SOURCES = tests/allreduce/t-auto.c
+tests_allreduce_t_auto_n2_LDADD = libtricolor.la
+tests_allreduce_t_auto_n3_SOURCES = tests/allreduce/t-auto.c
+tests_allreduce_t_auto_n3_LDADD = libtricolor.la
+if !SIM_BUILD # it measures real time
+TESTS += tests/allreduce/t-auto.n1 tests/allreduce/t-auto.n2 tests/allreduce/t-auto.n3
+endif

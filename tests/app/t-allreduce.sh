@@ -42,6 +42,19 @@ else
   skip "Open MPI's algorithms" "this MPI has none to choose from"
 fi
 
+chosen() {
+  mpi 2 "$bench" -a auto,mpi --sizes=1K,64K --buckets=2 -n 3 --choices="$work/choices" >"$work/$1" 2>"$work/$1.err"
+  rc=$?; cat "$work/$1" "$work/$1.err"; return $rc
+}
+ok "auto, kept in a file" chosen first
+ok "... with a line for each size" test "`grep -c '^tricolor=.* bytes=\(512\|32768\) us=[0-9.]* choice=' "$work/choices"`" -eq 2
+ok "... and used again" chosen second
+ok "... as the log says" test "`grep -c 'as chosen before' "$work/second.err"`" -eq 2
+same_choice() { for f in first second; do sed -n 's/.* auto  *//p' "$work/$f" >"$work/$f.choice"; done; cmp "$work/first.choice" "$work/second.choice"; }
+ok "... the same" same_choice
+echo "no choices" >"$work/choices"
+fails "a file of something else" 1 'choices: line 1 is not a choice of allreduce' chosen third
+
 misused() { misused_name=$1 misused_text=$2; shift 2; fails "$misused_name" 2 "$misused_text" "$bench" "$@"; }
 misused "an unknown algorithm" "called 'magic': choose one of multicolor" -a magic
 misused "a key that the algorithm lacks" "mpi has no 'chunk'" -a mpi:chunk=4
