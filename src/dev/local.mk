@@ -16,14 +16,16 @@ libtc_ref_f64_la_SOURCES = $(ref_step)
 libtc_ref_f64_la_CPPFLAGS = $(AM_CPPFLAGS) -DREF_DOUBLE=1
 libtc_ref_f64_la_CFLAGS = $(AM_CFLAGS) $(ref_fast)
 
-# oneDNN.  Vector extensions and `omp simd` do the work in kernels.c; it needs no -O3.
+# oneDNN.  Vector extensions and `omp simd` do the work in kernels.c; it needs no -O3,
+# and no fused multiply-add, so that its variants give the same bits.
 if HAVE_DNNL
 noinst_LTLIBRARIES += libtc_onednn.la
 libtricolor_la_LIBADD += libtc_onednn.la
 libtc_onednn_la_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)
-libtc_onednn_la_CFLAGS = $(AM_CFLAGS) $(DNNL_CFLAGS) -Wno-psabi
+libtc_onednn_la_CFLAGS = $(AM_CFLAGS) $(DNNL_CFLAGS) -Wno-psabi -ffp-contract=off
 libtc_onednn_la_SOURCES = src/dev/onednn/onednn.h src/dev/onednn/onednn.c \
 	src/dev/onednn/dnnl_api.c src/dev/onednn/compile.c src/dev/onednn/plan.c \
 	src/dev/onednn/prims.c src/dev/onednn/layers.c src/dev/onednn/bn.c src/dev/onednn/loss.c \
-	src/dev/onednn/run.c src/dev/onednn/profile.c src/dev/onednn/kernels.c src/dev/onednn/lanes.h
+	src/dev/onednn/run.c src/dev/onednn/profile.c src/dev/onednn/kernels.c \
+	src/dev/onednn/kernels.h src/dev/onednn/kernels_variant.h src/dev/onednn/lanes.h
 endif

@@ -34,5 +34,10 @@ tests_dev_t_onednn_layers_n1_LDADD = libtricolor.la
 tests_dev_t_onednn_run_n1_SOURCES = tests/dev/t-onednn-run.c tests/dev/onednn-pair.c \
 	tests/dev/onednn-pair.h
 tests_dev_t_onednn_run_n1_LDADD = libtricolor.la
-TESTS += tests/dev/t-onednn.n1 tests/dev/t-onednn-layers.n1 tests/dev/t-onednn-run.n1
+check_PROGRAMS += tests/dev/t-onednn-kernels.n1
+tests_dev_t_onednn_kernels_n1_SOURCES = tests/dev/t-onednn-kernels.c tests/dev/onednn-pair.c \
+	tests/dev/onednn-pair.h
+tests_dev_t_onednn_kernels_n1_LDADD = libtricolor.la
+TESTS += tests/dev/t-onednn.n1 tests/dev/t-onednn-layers.n1 tests/dev/t-onednn-run.n1 \
+	tests/dev/t-onednn-kernels.n1
 endif

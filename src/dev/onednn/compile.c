@@ -186,9 +186,10 @@ static void describe(tc_step *step)
     const dn_layout *in = &step->value[0].layout;
 
     snprintf(step->choices, sizeof step->choices,
-             "oneDNN %d.%d.%d, %s, %s, activations nChw%dc, input %s, %d thread%s, %.1f MiB",
+             "oneDNN %d.%d.%d, %s, own kernels %s, %s, activations nChw%dc, input %s, %d thread%s, "
+             "%.1f MiB",
              version->major, version->minor, version->patch, dn_isa_name(),
-             step->type == TC_BF16 ? "bf16" : "f32", step->block,
+             step->dev->kernels->name, step->type == TC_BF16 ? "bf16" : "f32", step->block,
              in->block > 1     ? "blocked"
              : in->step_c == 1 ? "nhwc"
                                : "nchw",

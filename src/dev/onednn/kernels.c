@@ -1,19 +1,9 @@
-/*
- * Loops over activations that oneDNN lacks or does in more passes: batch normalisation with its
- * fusions, sums, masks, averages, SGD.  Each is compiled for several instruction sets and chosen
- * when the program is loaded.
- */
 #include <config.h>
 
-#include "dev/onednn/onednn.h"
+#include "dev/onednn/kernels.h"
 
+#include <stdio.h>
 #include <string.h>
-
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-#define CLONES __attribute__((target_clones("default", "avx2", "avx512f")))
-#else
-#define CLONES
-#endif
 
 #define CHUNK 128 /* pixels: 8 KiB in blocks of 16 */
 
@@ -70,93 +60,69 @@ uint16_t dn_bf16(float value)
 }
 
 #define SAME(v) (v)
-/* The four functions of one type; a NaN passes the ReLU. */
-#define POINTS(suffix, type, IN, OUT)                                                              \
-    CLONES static void add_##suffix(const void *a_, const void *b_, void *y_, int64_t count)       \
-    {                                                                                              \
-        const type *a = a_, *b = b_;                                                               \
-        type *y = y_;                                                                              \
-        _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] = OUT(IN(a[i]) + IN(b[i]));   \
-    }                                                                                              \
-    CLONES static void add_relu_##suffix(const void *a_, const void *b_, void *y_, int64_t count)  \
-    {                                                                                              \
-        const type *a = a_, *b = b_;                                                               \
-        type *y = y_;                                                                              \
-        _Pragma("omp simd") for (int64_t i = 0; i < count; i++)                                    \
-        {                                                                                          \
-            float v = IN(a[i]) + IN(b[i]);                                                         \
-            y[i] = OUT(v <= 0 ? 0 : v);                                                            \
-        }                                                                                          \
-    }                                                                                              \
-    CLONES static void relu_##suffix(const void *x_, void *y_, int64_t count)                      \
-    {                                                                                              \
-        const type *x = x_;                                                                        \
-        type *y = y_;                                                                              \
-        _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] = IN(x[i]) <= 0 ? 0 : x[i];   \
-    }                                                                                              \
-    CLONES static void mask_##suffix(const void *dy_, const void *y_, void *dz_, int64_t count)    \
-    {                                                                                              \
-        const type *dy = dy_, *y = y_;                                                             \
-        type *dz = dz_;                                                                            \
-        _Pragma("omp simd") for (int64_t i = 0; i < count; i++) dz[i] = IN(y[i]) <= 0 ? 0 : dy[i]; \
+
+#define VARIANT      plain
+#define VARIANT_NAME "plain"
+#define TARGET
+#define REGISTER     4
+#include "dev/onednn/kernels_variant.h"
+
+#if defined __x86_64__ || defined __i386__
+#define ON_X86       1
+#define VARIANT      avx2
+#define VARIANT_NAME "avx2"
+#define TARGET       __attribute__((target("avx2")))
+#define REGISTER     8
+#include "dev/onednn/kernels_variant.h"
+
+#define VARIANT      avx512
+#define VARIANT_NAME "avx512"
+#define TARGET       __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
+#define REGISTER     16
+#include "dev/onednn/kernels_variant.h"
+#else
+#define ON_X86 0
+#endif
+
+const dn_kernels *dn_kernels_at(int i)
+{
+    int place = 0;
+
+#if ON_X86
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") && i == place++)
+        return &avx512_kernels;
+    if (__builtin_cpu_supports("avx2") && i == place++)
+        return &avx2_kernels;
+#endif
+    return i == place ? &plain_kernels : NULL;
+}
+
+tc_status dn_kernels_find(const char *name, const dn_kernels **kernels_p)
+{
+    char list[64] = "";
+
+    for (int i = 0; dn_kernels_at(i) != NULL; i++) {
+        const dn_kernels *kernels = dn_kernels_at(i);
+        if (name == NULL || name[0] == '\0' || strcmp(name, kernels->name) == 0) {
+            *kernels_p = kernels;
+            return TC_OK;
+        }
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, " %s", kernels->name);
     }
-POINTS(f32, float, SAME, SAME)
-POINTS(bf16, uint16_t, up, down)
+    return tc_fail(TC_INVAL, "onednn: TRICOLOR_SIMD=%s: this processor has:%s", name, list);
+}
 
-/* ---- Plane by plane ---- */
-
-#define LANES           8
-#define LANE_NAME(name) lanes8_f32_##name
-#define LANE_BF16       0
-#include "dev/onednn/lanes.h"
-#undef LANES
-#undef LANE_NAME
-#undef LANE_BF16
-#define LANES           16
-#define LANE_NAME(name) lanes16_f32_##name
-#define LANE_BF16       0
-#include "dev/onednn/lanes.h"
-#undef LANES
-#undef LANE_NAME
-#undef LANE_BF16
-#define LANES           16
-#define LANE_NAME(name) lanes16_bf16_##name
-#define LANE_BF16       1
-#include "dev/onednn/lanes.h"
-#undef LANES
-#undef LANE_NAME
-#undef LANE_BF16
-
-const dn_lanes *dn_lanes_of(int block, tc_precision type)
+const dn_lanes *dn_lanes_of(const dn_kernels *kernels, int block, tc_precision type)
 {
     if (type == TC_BF16)
-        return &lanes16_bf16_table;
-    return block == 8 ? &lanes8_f32_table : &lanes16_f32_table;
+        return kernels->bf16_16;
+    return block == 8 ? kernels->f32_8 : kernels->f32_16;
 }
 
-CLONES void dn_k_sgd(const float *sum, float *w, float *v, int64_t count, const tc_sgd *sgd,
-                     float decay)
-{
-    const float lr = sgd->lr, momentum = sgd->momentum;
-
-    if (sgd->nesterov) {
-#pragma omp simd
-        for (int64_t i = 0; i < count; i++) {
-            float d = sum[i] + decay * w[i];
-            v[i] = momentum * v[i] + d;
-            w[i] -= lr * (d + momentum * v[i]);
-        }
-    } else {
-#pragma omp simd
-        for (int64_t i = 0; i < count; i++) {
-            v[i] = momentum * v[i] + (sum[i] + decay * w[i]);
-            w[i] -= lr * v[i];
-        }
-    }
-}
-
-void dn_k_normalise(const uint8_t *rgb, const float lut[3][256], const float *offset, void *out,
-                    const dn_layout *layout)
+void dn_normalise(const uint8_t *rgb, const float lut[3][256], const float *offset, void *out,
+                  const dn_layout *layout)
 {
     for (int c = 0; c < 3; c++) {
         const uint8_t *from = rgb + c;

@@ -1,14 +1,18 @@
 /*
- * The kernels on planes, for one block size and one type: included by kernels.c with LANES (8 or
- * 16), LANE_NAME(name), LANE_BF16 (0 or 1) defined.  One pixel of a plane is LANES elements, f32 or
- * bf16; all arithmetic is in f32.
+ * The kernels on planes, for one block size and one type: included by kernels_variant.h with LANES
+ * (8 or 16), LANE_NAME(name) and LANE_BF16 (0 or 1) defined.  One pixel of a plane is LANES
+ * elements, f32 or bf16; all arithmetic is in f32.
+ *
+ * Where the registers hold fewer floats than a pixel has, a loop over `u` takes the lanes WIDE at a
+ * time, within CHUNK pixels: vectors wider than a register would pass through the stack.
  *
  * Sums run in float over CHUNK pixels, while those lie in the first-level cache, and in double
  * from there on: fast, and stable for any mean and size.
  */
-typedef float LANE_NAME(vec) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
-typedef int32_t LANE_NAME(mask) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
-typedef uint8_t LANE_NAME(bytes) __attribute__((vector_size(LANES), aligned(1), may_alias));
+#define WIDE (LANES < REGISTER ? LANES : REGISTER)
+typedef float LANE_NAME(vec) __attribute__((vector_size(WIDE * 4), aligned(4), may_alias));
+typedef int32_t LANE_NAME(mask) __attribute__((vector_size(WIDE * 4), aligned(4), may_alias));
+typedef uint8_t LANE_NAME(bytes) __attribute__((vector_size(WIDE), aligned(1), may_alias));
 #define VEC         LANE_NAME(vec)
 #define MASK        LANE_NAME(mask)
 #define BYTES       LANE_NAME(bytes)
@@ -16,8 +20,8 @@ typedef uint8_t LANE_NAME(bytes) __attribute__((vector_size(LANES), aligned(1), 
 #define STOREF(p, v) (*(VEC *)(p) = (v))
 /* Macros, not functions: gcc takes vectors apart in a function before it inlines it. */
 #if LANE_BF16
-typedef uint16_t LANE_NAME(half) __attribute__((vector_size(LANES * 2), aligned(2), may_alias));
-typedef uint32_t LANE_NAME(bits) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
+typedef uint16_t LANE_NAME(half) __attribute__((vector_size(WIDE * 2), aligned(2), may_alias));
+typedef uint32_t LANE_NAME(bits) __attribute__((vector_size(WIDE * 4), aligned(4), may_alias));
 #define ELEM uint16_t
 #define HALF LANE_NAME(half)
 #define BITS LANE_NAME(bits)
@@ -38,87 +42,106 @@ typedef uint32_t LANE_NAME(bits) __attribute__((vector_size(LANES * 4), aligned(
 /* v where not (y <= 0), else 0; a NaN passes, so that it is seen in the loss. */
 #define KEEP(v, y) ((VEC)((MASK)(v) & ~((y) <= (VEC){ 0 })))
 
-CLONES static void LANE_NAME(moments)(const void *x_, int64_t pixels, double *mean, double *m2)
+/* Over the chunks of a plane, and in each over its parts: from element `at` to `end`, of the lanes
+ * from u on. */
+#define FOR_CHUNKS(pixels)                                                               \
+    for (int64_t done = 0, n = 0; n = CHUNK_AT(pixels, done), done < (pixels); done += n) \
+        for (int64_t u = 0, at = done * LANES, end = at + n * LANES; u < LANES;           \
+             u += WIDE, at += WIDE, end += WIDE)
+#define CHUNK_AT(pixels, done) ((pixels) - (done) < CHUNK ? (pixels) - (done) : CHUNK)
+
+/* Chan et al.: join a chunk's moments of WIDE lanes to those of `done` pixels. */
+INLINE void LANE_NAME(join)(const float *cm, const float *cq, int64_t done, int64_t n, double *mean,
+                            double *m2)
+{
+    double share = (double)n / (double)(done + n);
+
+    for (int j = 0; j < WIDE; j++) {
+        double delta = cm[j] - mean[j];
+        mean[j] += delta * share;
+        m2[j] += cq[j] + delta * delta * share * (double)done;
+    }
+}
+
+TARGET static void LANE_NAME(moments)(const void *x_, int64_t pixels, double *mean, double *m2)
 {
     const ELEM *x = x_;
 
     for (int j = 0; j < LANES; j++)
         mean[j] = m2[j] = 0;
-    for (int64_t done = 0; done < pixels; done += CHUNK) {
-        int64_t n = pixels - done < CHUNK ? pixels - done : CHUNK;
-        const ELEM *p = x + done * LANES;
+    FOR_CHUNKS(pixels)
+    {
         VEC s0 = { 0 }, s1 = { 0 }, q0 = { 0 }, q1 = { 0 };
         int64_t i;
-        for (i = 0; i + 1 < n; i += 2) {
-            s0 += LOAD(p + i * LANES);
-            s1 += LOAD(p + (i + 1) * LANES);
+        for (i = at; i + LANES < end; i += 2 * LANES) {
+            s0 += LOAD(x + i);
+            s1 += LOAD(x + i + LANES);
         }
-        if (i < n)
-            s0 += LOAD(p + i * LANES);
+        if (i < end)
+            s0 += LOAD(x + i);
         VEC m = (s0 + s1) / (float)n;
-        for (i = 0; i + 1 < n; i += 2) {
-            VEC d0 = LOAD(p + i * LANES) - m, d1 = LOAD(p + (i + 1) * LANES) - m;
+        for (i = at; i + LANES < end; i += 2 * LANES) {
+            VEC d0 = LOAD(x + i) - m, d1 = LOAD(x + i + LANES) - m;
             q0 += d0 * d0;
             q1 += d1 * d1;
         }
-        if (i < n) {
-            VEC d0 = LOAD(p + i * LANES) - m;
+        if (i < end) {
+            VEC d0 = LOAD(x + i) - m;
             q0 += d0 * d0;
         }
-        float cm[LANES], cq[LANES];
+        float cm[WIDE], cq[WIDE];
         STOREF(cm, m);
         STOREF(cq, q0 + q1);
-        double share = (double)n / (double)(done + n); /* Chan et al.: join two sets' moments */
-        for (int j = 0; j < LANES; j++) {
-            double delta = cm[j] - mean[j];
-            mean[j] += delta * share;
-            m2[j] += cq[j] + delta * delta * share * (double)done;
-        }
+        LANE_NAME(join)(cm, cq, done, n, mean + u, m2 + u);
     }
 }
 
-CLONES static void LANE_NAME(bn_affine)(const void *x_, const void *residual_, void *y_,
+TARGET static void LANE_NAME(bn_affine)(const void *x_, const void *residual_, void *y_,
                                         int64_t pixels, const dn_bn_block *bn, bool relu)
 {
     const ELEM *x = x_, *residual = residual_;
     ELEM *y = y_;
-    const VEC mean = LOADF(bn->mean), scale = LOADF(bn->scale), shift = LOADF(bn->shift);
-    int64_t n = pixels * LANES;
 
-    if (residual != NULL && relu) {
-        for (int64_t i = 0; i < n; i += LANES) {
-            VEC v = (LOAD(x + i) - mean) * scale + shift + LOAD(residual + i);
-            STORE(y + i, KEEP(v, v));
+    FOR_CHUNKS(pixels)
+    {
+        const VEC mean = LOADF(bn->mean + u), scale = LOADF(bn->scale + u);
+        const VEC shift = LOADF(bn->shift + u);
+        if (residual != NULL && relu) {
+            for (int64_t i = at; i < end; i += LANES) {
+                VEC v = (LOAD(x + i) - mean) * scale + shift + LOAD(residual + i);
+                STORE(y + i, KEEP(v, v));
+            }
+        } else if (residual != NULL) {
+            for (int64_t i = at; i < end; i += LANES)
+                STORE(y + i, (LOAD(x + i) - mean) * scale + shift + LOAD(residual + i));
+        } else if (relu) {
+            for (int64_t i = at; i < end; i += LANES) {
+                VEC v = (LOAD(x + i) - mean) * scale + shift;
+                STORE(y + i, KEEP(v, v));
+            }
+        } else {
+            for (int64_t i = at; i < end; i += LANES)
+                STORE(y + i, (LOAD(x + i) - mean) * scale + shift);
         }
-    } else if (residual != NULL) {
-        for (int64_t i = 0; i < n; i += LANES)
-            STORE(y + i, (LOAD(x + i) - mean) * scale + shift + LOAD(residual + i));
-    } else if (relu) {
-        for (int64_t i = 0; i < n; i += LANES) {
-            VEC v = (LOAD(x + i) - mean) * scale + shift;
-            STORE(y + i, KEEP(v, v));
-        }
-    } else {
-        for (int64_t i = 0; i < n; i += LANES)
-            STORE(y + i, (LOAD(x + i) - mean) * scale + shift);
     }
 }
 
-CLONES static void LANE_NAME(bn_sums)(const void *dy_, const void *x_, const void *y_, void *dz_,
+TARGET static void LANE_NAME(bn_sums)(const void *dy_, const void *x_, const void *y_, void *dz_,
                                       int64_t pixels, const dn_bn_block *bn, dn_mask how,
                                       double *sum_g, double *sum_gx)
 {
     const ELEM *dy = dy_, *x = x_, *y = y_;
     ELEM *dz = dz_;
-    const VEC mean = LOADF(bn->mean), scale = LOADF(bn->scale), shift = LOADF(bn->shift);
 
     for (int j = 0; j < LANES; j++)
         sum_g[j] = sum_gx[j] = 0;
-    for (int64_t done = 0; done < pixels; done += CHUNK) {
-        int64_t n = (pixels - done < CHUNK ? pixels - done : CHUNK) * LANES, at = done * LANES;
+    FOR_CHUNKS(pixels)
+    {
+        const VEC mean = LOADF(bn->mean + u), scale = LOADF(bn->scale + u);
+        const VEC shift = LOADF(bn->shift + u);
         VEC s = { 0 }, sx = { 0 };
         if (how == DN_MASK_OUTPUT) {
-            for (int64_t i = at; i < at + n; i += LANES) {
+            for (int64_t i = at; i < end; i += LANES) {
                 VEC g = LOAD(dy + i);
                 g = KEEP(g, LOAD(y + i));
                 STORE(dz + i, g);
@@ -126,79 +149,85 @@ CLONES static void LANE_NAME(bn_sums)(const void *dy_, const void *x_, const voi
                 sx += g * (LOAD(x + i) - mean);
             }
         } else if (how == DN_MASK_INPUT) {
-            for (int64_t i = at; i < at + n; i += LANES) {
+            for (int64_t i = at; i < end; i += LANES) {
                 VEC d = LOAD(x + i) - mean, g = LOAD(dy + i);
                 g = KEEP(g, d * scale + shift);
                 s += g;
                 sx += g * d;
             }
         } else {
-            for (int64_t i = at; i < at + n; i += LANES) {
+            for (int64_t i = at; i < end; i += LANES) {
                 VEC g = LOAD(dy + i);
                 s += g;
                 sx += g * (LOAD(x + i) - mean);
             }
         }
-        float cs[LANES], cx[LANES];
+        float cs[WIDE], cx[WIDE];
         STOREF(cs, s);
         STOREF(cx, sx);
-        for (int j = 0; j < LANES; j++) {
-            sum_g[j] += cs[j];
-            sum_gx[j] += cx[j];
+        for (int j = 0; j < WIDE; j++) {
+            sum_g[u + j] += cs[j];
+            sum_gx[u + j] += cx[j];
         }
     }
 }
 
-CLONES static void LANE_NAME(bn_apply)(const void *dy_, const void *x_, void *dx_, int64_t pixels,
+TARGET static void LANE_NAME(bn_apply)(const void *dy_, const void *x_, void *dx_, int64_t pixels,
                                        const dn_bn_block *bn, dn_mask how)
 {
     const ELEM *dy = dy_, *x = x_;
     ELEM *dx = dx_;
-    const VEC mean = LOADF(bn->mean), scale = LOADF(bn->scale), shift = LOADF(bn->shift);
-    const VEC p = LOADF(bn->p), q = LOADF(bn->q), r = LOADF(bn->r);
-    int64_t n = pixels * LANES;
 
-    if (how == DN_MASK_INPUT) {
-        for (int64_t i = 0; i < n; i += LANES) {
-            VEC d = LOAD(x + i) - mean, g = LOAD(dy + i);
-            g = KEEP(g, d * scale + shift);
-            STORE(dx + i, p * g + (q * d + r));
+    FOR_CHUNKS(pixels)
+    {
+        const VEC mean = LOADF(bn->mean + u), scale = LOADF(bn->scale + u);
+        const VEC shift = LOADF(bn->shift + u);
+        const VEC p = LOADF(bn->p + u), q = LOADF(bn->q + u), r = LOADF(bn->r + u);
+        if (how == DN_MASK_INPUT) {
+            for (int64_t i = at; i < end; i += LANES) {
+                VEC d = LOAD(x + i) - mean, g = LOAD(dy + i);
+                g = KEEP(g, d * scale + shift);
+                STORE(dx + i, p * g + (q * d + r));
+            }
+        } else {
+            for (int64_t i = at; i < end; i += LANES)
+                STORE(dx + i, p * LOAD(dy + i) + (q * (LOAD(x + i) - mean) + r));
         }
-    } else {
-        for (int64_t i = 0; i < n; i += LANES)
-            STORE(dx + i, p * LOAD(dy + i) + (q * (LOAD(x + i) - mean) + r));
     }
 }
 
-CLONES static void LANE_NAME(average)(const void *x_, int64_t pixels, float *y)
+TARGET static void LANE_NAME(average)(const void *x_, int64_t pixels, float *y)
 {
     const ELEM *x = x_;
     double sum[LANES] = { 0 };
 
-    for (int64_t done = 0; done < pixels; done += CHUNK) {
-        int64_t n = (pixels - done < CHUNK ? pixels - done : CHUNK) * LANES, at = done * LANES;
+    FOR_CHUNKS(pixels)
+    {
         VEC s = { 0 };
-        for (int64_t i = at; i < at + n; i += LANES)
+        for (int64_t i = at; i < end; i += LANES)
             s += LOAD(x + i);
-        float cs[LANES];
+        float cs[WIDE];
         STOREF(cs, s);
-        for (int j = 0; j < LANES; j++)
-            sum[j] += cs[j];
+        for (int j = 0; j < WIDE; j++)
+            sum[u + j] += cs[j];
     }
     for (int j = 0; j < LANES; j++)
         y[j] = (float)(sum[j] / (double)pixels);
 }
 
-CLONES static void LANE_NAME(spread)(const float *dy, int64_t pixels, void *dx_)
+TARGET static void LANE_NAME(spread)(const float *dy, int64_t pixels, void *dx_)
 {
     ELEM *dx = dx_;
-    const VEC v = LOADF(dy) / (float)pixels;
 
-    for (int64_t i = 0; i < pixels * LANES; i += LANES)
-        STORE(dx + i, v);
+    FOR_CHUNKS(pixels)
+    {
+        const VEC v = LOADF(dy + u) / (float)pixels;
+        for (int64_t i = at; i < end; i += LANES)
+            STORE(dx + i, v);
+    }
 }
 
-CLONES static void LANE_NAME(avg_pool)(const void *x_, void *y_, const dn_pool_shape *s)
+TARGET static void LANE_NAME(avg_pool)(const void *x_, void *y_, const dn_pool_shape *s)
 {
     const ELEM *x = x_;
     ELEM *y = y_;
@@ -206,36 +235,39 @@ CLONES static void LANE_NAME(avg_pool)(const void *x_, void *y_, const dn_pool_s
     for (int64_t oh = 0; oh < s->out_h; oh++)
         for (int64_t ow = 0; ow < s->out_w; ow++) {
             pool_window w = window_at(s, oh, ow);
-            VEC sum = { 0 };
-            for (int64_t h = w.h0; h < w.h1; h++)
-                for (int64_t i = w.w0; i < w.w1; i++)
-                    sum += LOAD(x + (h * s->w + i) * LANES);
-            STORE(y + (oh * s->out_w + ow) * LANES, sum / (float)w.area);
+            for (int64_t u = 0; u < LANES; u += WIDE) {
+                VEC sum = { 0 };
+                for (int64_t h = w.h0; h < w.h1; h++)
+                    for (int64_t i = w.w0; i < w.w1; i++)
+                        sum += LOAD(x + (h * s->w + i) * LANES + u);
+                STORE(y + (oh * s->out_w + ow) * LANES + u, sum / (float)w.area);
+            }
         }
 }
 
-CLONES static void LANE_NAME(avg_pool_back)(const void *dy_, void *dx_, const dn_pool_shape *s)
+TARGET static void LANE_NAME(avg_pool_back)(const void *dy_, void *dx_, const dn_pool_shape *s)
 {
     const ELEM *dy = dy_;
     ELEM *dx = dx_;
 
-    for (int64_t i = 0; i < s->h * s->w * LANES; i += LANES)
-        STORE(dx + i, (VEC){ 0 });
+    memset(dx, 0, (size_t)(s->h * s->w) * LANES * sizeof *dx);
     for (int64_t oh = 0; oh < s->out_h; oh++)
         for (int64_t ow = 0; ow < s->out_w; ow++) {
             pool_window w = window_at(s, oh, ow);
-            const VEC g = LOAD(dy + (oh * s->out_w + ow) * LANES) / (float)w.area;
-            for (int64_t h = w.h0; h < w.h1; h++)
-                for (int64_t i = w.w0; i < w.w1; i++) {
-                    ELEM *at = dx + (h * s->w + i) * LANES;
-                    STORE(at, LOAD(at) + g);
-                }
+            for (int64_t u = 0; u < LANES; u += WIDE) {
+                const VEC g = LOAD(dy + (oh * s->out_w + ow) * LANES + u) / (float)w.area;
+                for (int64_t h = w.h0; h < w.h1; h++)
+                    for (int64_t i = w.w0; i < w.w1; i++) {
+                        ELEM *to = dx + (h * s->w + i) * LANES + u;
+                        STORE(to, LOAD(to) + g);
+                    }
+            }
         }
 }
 
 /* The first of equal values wins, a NaN wins over all; `which` gets its number in the window.
  * (Loops over the lanes: gcc 12 takes vectors apart where two comparisons are joined.) */
-CLONES static void LANE_NAME(max_pool)(const void *x_, void *y_, uint8_t *which,
+TARGET static void LANE_NAME(max_pool)(const void *x_, void *y_, uint8_t *which,
                                        const dn_pool_shape *s)
 {
     const ELEM *x = x_;
@@ -247,10 +279,12 @@ CLONES static void LANE_NAME(max_pool)(const void *x_, void *y_, uint8_t *which,
             int64_t at = (oh * s->out_w + ow) * LANES;
             float best[LANES], v[LANES];
             int32_t number[LANES] = { 0 }, k = 0;
-            STOREF(best, LOAD(x + (w.h0 * s->w + w.w0) * LANES));
+            for (int u = 0; u < LANES; u += WIDE)
+                STOREF(best + u, LOAD(x + (w.h0 * s->w + w.w0) * LANES + u));
             for (int64_t h = w.h0; h < w.h1; h++)
                 for (int64_t i = w.w0; i < w.w1; i++, k++) {
-                    STOREF(v, LOAD(x + (h * s->w + i) * LANES));
+                    for (int u = 0; u < LANES; u += WIDE)
+                        STOREF(v + u, LOAD(x + (h * s->w + i) * LANES + u));
 #pragma omp simd
                     for (int j = 0; j < LANES; j++) {
                         bool take = (v[j] > best[j]) | (v[j] != v[j]);
@@ -258,47 +292,49 @@ CLONES static void LANE_NAME(max_pool)(const void *x_, void *y_, uint8_t *which,
                         number[j] = take ? k : number[j];
                     }
                 }
-            STORE(y + at, LOADF(best));
+            for (int u = 0; u < LANES; u += WIDE)
+                STORE(y + at + u, LOADF(best + u));
             for (int j = 0; which != NULL && j < LANES; j++)
                 which[at + j] = (uint8_t)number[j];
         }
 }
 
-CLONES static void LANE_NAME(max_pool_back)(const void *dy_, const uint8_t *which, void *dx_,
+TARGET static void LANE_NAME(max_pool_back)(const void *dy_, const uint8_t *which, void *dx_,
                                             const dn_pool_shape *s)
 {
     const ELEM *dy = dy_;
     ELEM *dx = dx_;
 
-    for (int64_t i = 0; i < s->h * s->w * LANES; i += LANES)
-        STORE(dx + i, (VEC){ 0 });
+    memset(dx, 0, (size_t)(s->h * s->w) * LANES * sizeof *dx);
     for (int64_t oh = 0; oh < s->out_h; oh++)
         for (int64_t ow = 0; ow < s->out_w; ow++) {
             pool_window w = window_at(s, oh, ow);
-            int64_t from = (oh * s->out_w + ow) * LANES;
-            const VEC g = LOAD(dy + from);
-            const MASK number = __builtin_convertvector(*(const BYTES *)(which + from), MASK);
-            MASK k = { 0 };
-            for (int64_t h = w.h0; h < w.h1; h++)
-                for (int64_t i = w.w0; i < w.w1; i++, k += 1) {
-                    ELEM *at = dx + (h * s->w + i) * LANES;
-                    STORE(at, LOAD(at) + (VEC)((MASK)g & (number == k)));
-                }
+            for (int64_t u = 0; u < LANES; u += WIDE) {
+                int64_t from = (oh * s->out_w + ow) * LANES + u;
+                const VEC g = LOAD(dy + from);
+                const MASK number = __builtin_convertvector(*(const BYTES *)(which + from), MASK);
+                MASK k = { 0 };
+                for (int64_t h = w.h0; h < w.h1; h++)
+                    for (int64_t i = w.w0; i < w.w1; i++, k += 1) {
+                        ELEM *to = dx + (h * s->w + i) * LANES + u;
+                        STORE(to, LOAD(to) + (VEC)((MASK)g & (number == k)));
+                    }
+            }
         }
 }
 
 static const dn_lanes LANE_NAME(table) = {
     .block = LANES,
 #if LANE_BF16
-    .add = add_bf16,
-    .add_relu = add_relu_bf16,
-    .relu = relu_bf16,
-    .mask = mask_bf16,
+    .add = NAME(add_bf16),
+    .add_relu = NAME(add_relu_bf16),
+    .relu = NAME(relu_bf16),
+    .mask = NAME(mask_bf16),
 #else
-    .add = add_f32,
-    .add_relu = add_relu_f32,
-    .relu = relu_f32,
-    .mask = mask_f32,
+    .add = NAME(add_f32),
+    .add_relu = NAME(add_relu_f32),
+    .relu = NAME(relu_f32),
+    .mask = NAME(mask_f32),
 #endif
     .moments = LANE_NAME(moments),
     .bn_affine = LANE_NAME(bn_affine),
@@ -323,3 +359,9 @@ static const dn_lanes LANE_NAME(table) = {
 #undef HALF
 #undef BITS
 #undef KEEP
+#undef WIDE
+#undef FOR_CHUNKS
+#undef CHUNK_AT
+#undef LANES
+#undef LANE_NAME
+#undef LANE_BF16

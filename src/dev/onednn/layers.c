@@ -50,7 +50,7 @@ static void flat_run(const tc_step *step, const dn_value *like, flat_job job)
 
 static const dn_lanes *lanes_of(const tc_step *step, const dn_value *value)
 {
-    return dn_lanes_of(step->block, value->layout.type);
+    return dn_lanes_of(step->dev->kernels, step->block, value->layout.type);
 }
 
 /* ---- Plane by plane ---- */

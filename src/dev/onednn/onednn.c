@@ -5,6 +5,7 @@
 
 #include <omp.h>
 #include <sched.h>
+#include <stdlib.h>
 
 static tc_status probe(int *count_p)
 {
@@ -40,6 +41,11 @@ static tc_status dev_open(const tc_dev_options *options, tc_dev **dev_p)
         return status;
     dev->ordinal = options->ordinal;
     dev->threads = options->threads;
+    status = dn_kernels_find(getenv("TRICOLOR_SIMD"), &dev->kernels);
+    if (status != TC_OK) {
+        dev_close(dev);
+        return status;
+    }
     omp_set_num_threads(dev->threads); /* primitives remember the count they are created with */
     status = dn_check(dnnl_engine_create(&dev->engine, dnnl_cpu, 0), "engine", "the device");
     if (status == TC_OK)

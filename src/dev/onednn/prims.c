@@ -123,7 +123,7 @@ static tc_status choose_layouts(tc_step *step)
         status = choose_block(step, conv, &input);
     if (status != TC_OK)
         return status;
-    step->lanes = dn_lanes_of(step->block, step->type);
+    step->lanes = dn_lanes_of(step->dev->kernels, step->block, step->type);
     for (int i = 0; i < graph->n_nodes; i++) {
         dn_value *value = &step->value[i];
         value->layout = blocked(step, &graph->node[i]);

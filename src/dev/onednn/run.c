@@ -26,9 +26,9 @@ static void place_work(void *ctx, int64_t i)
     const dn_layout *l = &job->step->value[0].layout;
     const float *offset = job->slice->offset;
 
-    dn_k_normalise(job->slice->images + i * 3 * l->h * l->w, job->step->lut,
-                   offset ? offset + 3 * i : NULL,
-                   (char *)job->slot->input + i * l->step_n * dn_size(l->type), l);
+    dn_normalise(job->slice->images + i * 3 * l->h * l->w, job->step->lut,
+                 offset ? offset + 3 * i : NULL,
+                 (char *)job->slot->input + i * l->step_n * dn_size(l->type), l);
 }
 
 static tc_status check_slot(int slot)
@@ -230,6 +230,7 @@ float *dn_host_gradients(tc_step *step)
 /* ---- Update ---- */
 
 typedef struct {
+    void (*update)(const float *, float *, float *, int64_t, const tc_sgd *, float);
     float *weights, *momentum;
     const float *sum;
     const tc_sgd *sgd;
@@ -244,7 +245,7 @@ static void sgd_work(void *ctx, int64_t i)
     const sgd_job *job = ctx;
     int64_t at = i * SGD_CHUNK, n = job->count - at < SGD_CHUNK ? job->count - at : SGD_CHUNK;
 
-    dn_k_sgd(job->sum + at, job->weights + at, job->momentum + at, n, job->sgd, job->decay);
+    job->update(job->sum + at, job->weights + at, job->momentum + at, n, job->sgd, job->decay);
 }
 
 tc_status dn_update(tc_step *step, int b, const float *sum, const tc_sgd *sgd)
@@ -265,7 +266,8 @@ tc_status dn_update(tc_step *step, int b, const float *sum, const tc_sgd *sgd)
             to = step->bound[b + 1];
         if (from >= to)
             continue;
-        sgd_job job = { step->weights + from,
+        sgd_job job = { step->dev->kernels->sgd,
+                        step->weights + from,
                         step->momentum + from,
                         sum + from,
                         sgd,
