@@ -8,6 +8,7 @@ bench_bench_input_SOURCES = bench/bench-input.c
 bench_bench_input_CPPFLAGS = $(AM_CPPFLAGS) $(JPEG_CPPFLAGS) \
 	-DTC_COMMIT='"'"`git -C $(top_srcdir) describe --always --dirty 2>/dev/null || echo unknown`"'"'
 bench_bench_input_LDADD = libtricolor.la $(JPEG_LIBS)
+EXTRA_DIST += bench/input bench/input-torch.py
 noinst_PROGRAMS += bench/bench-step
 bench_bench_step_SOURCES = bench/bench-step.c
 bench_bench_step_CPPFLAGS = $(AM_CPPFLAGS) \

@@ -14,5 +14,8 @@ tests_image_t_memory_n1_SOURCES = tests/image/t-memory.c tests/image/pictures.h
 tests_image_t_memory_n1_LDADD = libtricolor.la
 TESTS += tests/image/t-decode.n1 tests/image/t-resize.n1 tests/image/t-memory.n1
 
-# Held against Pillow by hand; doc/PICTURES has the result.
-EXTRA_DIST += tests/reference/pictures.py
+# Held against Pillow by hand; doc/PICTURES and doc/PERFORMANCE have the results.
+EXTRA_DIST += tests/reference/pictures.py tests/reference/resize.py
+check_PROGRAMS += tests/reference/augmented
+tests_reference_augmented_SOURCES = tests/reference/augmented.c
+tests_reference_augmented_LDADD = libtricolor.la

@@ -39,6 +39,7 @@ if command -v shellcheck >/dev/null 2>&1; then
     $(for s in `scripts`; do test -f "$s" && echo "$s"; done)
   ok "shellcheck of the benches" shellcheck -x bench/netns bench/lib/agent bench/lib/janitor
   ok "shellcheck of bench/step" shellcheck -s sh -e SC2006,SC2003 bench/step
+  ok "shellcheck of bench/input" shellcheck -s sh -e SC2006,SC2003 bench/input
   ok "shellcheck of bench/sim-allreduce" shellcheck -s sh -e SC2006,SC2003,SC2086,SC2016 bench/sim-allreduce
 else
   skip "shellcheck" "shellcheck is not installed"
