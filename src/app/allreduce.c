@@ -26,7 +26,9 @@ enum {
     OPT_SPOIL,
     OPT_WINDOW,
     OPT_CHOICES,
-    OPT_TOPOLOGY
+    OPT_TOPOLOGY,
+    OPT_TREES,
+    OPT_DOT
 };
 
 static const struct argp_option options[] = {
@@ -60,6 +62,10 @@ static const struct argp_option options[] = {
 
     { 0, 0, 0, 0, "Results:", 4 },
     { "format", OPT_FORMAT, "text|csv|json", 0, "of the results (default text)", 0 },
+
+    { "print-trees", OPT_TREES, 0, 0,
+      "print the tree of every color of what has trees, and measure nothing", 0 },
+    { "dot", OPT_DOT, 0, 0, "the same as graphs for Graphviz", 0 },
 
     { "spoil", OPT_SPOIL, "ELEMENT", OPTION_HIDDEN, "for tests: make one sum wrong", 0 },
     { 0, 0, 0, 0, 0, 0 },
@@ -137,6 +143,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_SIZES:
         a->sizes = arg;
+        return 0;
+    case OPT_TREES:
+        a->bench.trees = TREES_TEXT;
+        return 0;
+    case OPT_DOT:
+        a->bench.trees = TREES_DOT;
         return 0;
     case OPT_CHOICES:
         a->bench.choices = arg;

@@ -8,6 +8,7 @@
 enum { MAX_SIZES = 256, MAX_CANDIDATES = 256, SPEC_SIZE = 160 };
 
 typedef enum { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON } tc_format;
+typedef enum { TREES_NOT, TREES_TEXT, TREES_DOT } tc_trees;
 
 typedef struct {
     const char *algorithms;  /* list of specs; "all", "mpi:all" stand for several */
@@ -18,6 +19,7 @@ typedef struct {
     double bandwidth;       /* bytes a second and way; 0: none, < 0: measure it */
     bool measure_if_spread; /* where the ranks are on several hosts */
     tc_format format;
+    tc_trees trees;       /* print trees instead of measuring */
     const char *choices;  /* NULL, or where auto keeps what it chose */
     const char *topology; /* NULL, or the file of hosts and their leaf switches */
     int64_t spoil;        /* for tests: this element is made wrong before the check; -1: none */

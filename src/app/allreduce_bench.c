@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define FLOAT ((int64_t)sizeof(float))
@@ -141,8 +142,35 @@ static tc_status set_up(tc_bench *bench)
         o->bandwidth < 0.0 && (!o->measure_if_spread || tc_comm_host_count(bench->comm) > 1);
     if (o->bandwidth < 0.0)
         bench->bandwidth = 0.0;
-    if (status == TC_OK && bench->measured)
+    if (status == TC_OK && bench->measured && o->trees == TREES_NOT)
         status = tc_timing_goodput(bench->comm, &bench->bandwidth);
+    return status;
+}
+
+/* Of the algorithms that have trees, for the first size. */
+static tc_status print_trees(tc_bench *bench)
+{
+    const tc_bench_options *o = bench->options;
+    int64_t count = o->size[0] / FLOAT;
+    int printed = 0;
+    tc_status status = TC_OK;
+
+    for (int i = 0; i < bench->n && status == TC_OK; i++) {
+        tc_candidate *c = &bench->candidate[i];
+        status = tc_allreduce_create(c->comm, &c->spec.options, 1, &count, &c->ctx);
+        if (status != TC_OK ||
+            strcmp(tc_allreduce_of_bucket(c->ctx, 0).algorithm, "multicolor") != 0)
+            continue;
+        printed++;
+        if (tc_comm_rank(c->comm) == 0) {
+            printf("%s %s: %s\n", o->trees == TREES_DOT ? "//" : "#", c->text,
+                   tc_allreduce_choices(c->ctx));
+            status = tc_allreduce_print_trees(c->ctx, stdout, o->trees == TREES_DOT);
+        }
+        status = tc_comm_agree(bench->comm, status);
+    }
+    if (status == TC_OK && printed == 0)
+        status = tc_fail(TC_INVAL, "--algorithms: none of them has trees: only multicolor does");
     return status;
 }
 
@@ -159,7 +187,9 @@ tc_status tc_bench_run(tc_comm *comm, const tc_bench_options *options)
     status = tc_comm_agree(comm, status);
     if (status == TC_OK)
         status = set_up(&bench);
-    if (status == TC_OK) {
+    if (status == TC_OK && options->trees != TREES_NOT) {
+        status = print_trees(&bench);
+    } else if (status == TC_OK) {
         tc_bench_print_head(&bench);
         status = try_sizes(&bench, &t);
     }

@@ -35,6 +35,7 @@ enum {
     OPT_CHECKPOINT,
     OPT_CHECKPOINT_EVERY,
     OPT_CHECKPOINT_KEEP,
+    OPT_CHOICES,
     OPT_CHUNK,
     OPT_COLORS,
     OPT_DESCRIBE,
@@ -69,6 +70,7 @@ enum {
     OPT_SYNC_STEPS,
     OPT_TABLE,
     OPT_THREADS,
+    OPT_TOPOLOGY,
     OPT_WARMUP,
     OPT_WARMUP_START,
     OPT_WEIGHT_DECAY,
@@ -87,8 +89,10 @@ static const struct argp_option options[] = {
 
     { 0, 0, 0, 0, "The three optimizations (the first value is the default):", 2 },
     { "store", OPT_STORE, "memory|shards|files", 0, "where the records are", 0 },
-    { "allreduce", OPT_ALLREDUCE, "NAME", 0,
-      "how gradients are summed: multicolor, mpi, ring, rabenseifner, doubling", 0 },
+    { "allreduce", OPT_ALLREDUCE, "SPEC", 0,
+      "how gradients are summed: multicolor, mpi, ring, rabenseifner, doubling, auto (the fastest "
+      "here); options as in multicolor:k=4,d=2,chunk=64K,window=4,wire=bf16",
+      0 },
     { "table", OPT_TABLE, "optimized|baseline", 0, "how the devices of a rank are driven", 0 },
     { "overlap", OPT_OVERLAP, "auto|on|off", 0, "sum while backward goes on", 0 },
 
@@ -103,6 +107,10 @@ static const struct argp_option options[] = {
     { "store-groups", OPT_STORE_GROUPS, "G", 0, "groups of ranks that each hold the whole set", 0 },
     { "colors", OPT_COLORS, "K", 0, "multicolor: trees", 0 },
     { "arity", OPT_ARITY, "D", 0, "multicolor: children of a node; 0: stars", 0 },
+    { "choices", OPT_CHOICES, "FILE", 0,
+      "--allreduce=auto: keep what it chooses there, and look there first", 0 },
+    { "topology", OPT_TOPOLOGY, "FILE", 0, "lines `HOST SWITCH': trees and rings keep below one",
+      0 },
     { "chunk", OPT_CHUNK, "BYTES", 0, "multicolor: bytes of a message", 0 },
     { "window", OPT_WINDOW, "N", 0, "multicolor: chunks in flight a link", 0 },
     { "bucket-bytes", OPT_BUCKET_BYTES, "BYTES", 0, "gradient bytes summed at a time", 0 },
@@ -110,8 +118,8 @@ static const struct argp_option options[] = {
 
     { 0, 0, 0, 0, "Recipe:", 4 },
     { "batch", 'b', "B", 0, "pictures a device and step (default 32)", 0 },
-    { "accumulate", OPT_ACCUMULATE, "N", 0,
-      "batches a device and step, their gradients added (1)", 0 },
+    { "accumulate", OPT_ACCUMULATE, "N", 0, "batches a device and step, their gradients added (1)",
+      0 },
     { "bn-batch", OPT_BN_BATCH, "N", 0, "pictures that share BN statistics (default: --batch)", 0 },
     { "epochs", 'e', "E", 0, "default 90; may be a fraction", 0 },
     { "recipe", OPT_RECIPE, "auto|goyal|cifar", 0,
@@ -285,6 +293,12 @@ static error_t parse_machine(int key, char *arg, struct argp_state *state, tc_tr
         return 0;
     case OPT_ALLREDUCE:
         o->allreduce = arg;
+        return 0;
+    case OPT_CHOICES:
+        o->choices = arg;
+        return 0;
+    case OPT_TOPOLOGY:
+        o->topology = arg;
         return 0;
     case OPT_TABLE:
         o->table = arg;

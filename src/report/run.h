@@ -30,7 +30,7 @@ typedef struct {
     int resumed;  /* how many times it was taken up again */
     bool cut;     /* the log ends in the middle of a line */
     char model[32], kind[16], status[16];
-    char store[16], allreduce[24], table[16], overlap[16], backend[16], precision[16];
+    char store[16], allreduce[96], table[16], overlap[16], backend[16], precision[16];
     char version[64], hosts[256], choices[512];
     double seed, global_batch, train_samples, eval_samples, base_rate;
     double ranks, devices, batch, planned_epochs;

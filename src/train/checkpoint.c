@@ -437,6 +437,24 @@ tc_status tc_checkpoint_save(const char *dir, int keep, const tc_graph *graph,
     return status == TC_OK ? prune(dir, keep > 0 ? keep : 1, ckpt->step) : status;
 }
 
+tc_status tc_checkpoint_options(const char *dir, char **options_p)
+{
+    char name[64], path[PATH_SIZE], *text = NULL;
+    tc_checkpoint ckpt = { 0 };
+
+    if (!find_latest(dir, name))
+        return tc_fail(TC_IO, "%s: no complete checkpoint there", dir);
+    tc_status status = join(path, "%s/%s/state.safetensors", dir, name);
+    if (status == TC_OK)
+        status = tc_safetensors_metadata(path, &text);
+    if (status == TC_OK)
+        status = take_metadata(path, text, &ckpt);
+    if (status == TC_OK)
+        *options_p = ckpt.options;
+    tc_free(text);
+    return status;
+}
+
 tc_status tc_checkpoint_load(const char *dir, const tc_graph *graph, tc_checkpoint *ckpt)
 {
     char name[64], path[PATH_SIZE];

@@ -40,6 +40,10 @@ tc_status tc_checkpoint_save(const char *dir, int keep, const tc_graph *graph,
  *  @retval TC_FORMAT  damaged, written by another version, other shapes. */
 tc_status tc_checkpoint_load(const char *dir, const tc_graph *graph, tc_checkpoint *ckpt);
 
+/** The options that the newest complete checkpoint was made with, as JSON; tc_free() them.
+ *  @retval TC_IO, TC_FORMAT  as above. */
+tc_status tc_checkpoint_options(const char *dir, char **options_p);
+
 /** Create dir and see that it can be written to, before hours are spent.  @retval TC_IO */
 tc_status tc_checkpoint_prepare(const char *dir);
 

@@ -3,6 +3,7 @@
 
 #include "train/run.h"
 
+#include "allreduce/spec.h"
 #include "base/mem.h"
 #include "dev/dev.h"
 
@@ -72,9 +73,27 @@ static json_t *options_object(const tc_run *run)
         run->n_buckets);
 }
 
+/* Each bucket's, so that `auto' can go on with what it chose. */
+static json_t *allreduce_json(const tc_run *run)
+{
+    json_t *list = json_array();
+
+    for (int b = 0; b < run->n_buckets; b++) {
+        const tc_allreduce_spec spec = { .options = tc_allreduce_of_bucket(run->allreduce, b) };
+        char text[160];
+        tc_allreduce_spec_print(&spec, text, sizeof text);
+        json_array_append_new(list, json_string(text));
+    }
+    return list;
+}
+
 tc_status tc_run_options_json(const tc_run *run, char **text_p)
 {
-    return to_text(options_object(run), text_p);
+    json_t *options = options_object(run);
+
+    if (options != NULL && run->allreduce != NULL)
+        json_object_set_new(options, TC_ALLREDUCE_BUCKETS, allreduce_json(run));
+    return to_text(options, text_p);
 }
 
 tc_status tc_run_options_compare(const char *theirs, const char *ours)
@@ -88,7 +107,11 @@ tc_status tc_run_options_compare(const char *theirs, const char *ours)
     json_object_foreach(b, key, value)
     {
         json_t *other = json_object_get(a, key);
-        if (status != TC_OK || (other != NULL && json_equal(value, other)))
+        if (status != TC_OK || (other != NULL && json_equal(value, other)) ||
+            strcmp(key, TC_ALLREDUCE_BUCKETS) == 0)
+            continue;
+        if (strcmp(key, "allreduce") == 0 && json_is_string(other) &&
+            tc_run_same_sums(json_string_value(value), json_string_value(other)))
             continue;
         char *was = other ? json_dumps(other, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
         char *is = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);

@@ -2,7 +2,7 @@
 
 #include "train/run.h"
 
-#include "allreduce/allreduce.h"
+#include "allreduce/spec.h"
 #include "dev/dev.h"
 #include "nn/model.h"
 
@@ -104,11 +104,11 @@ static tc_status check_words(const tc_train_options *o)
         const char *option, *word;
         word_at *at;
     } list[] = {
-        { "model", o->model, tc_model_name },    { "aux", o->aux, tc_aux_name },
-        { "backend", o->backend, backend_word }, { "precision", o->precision, precision_word },
-        { "store", o->store, store_word },       { "allreduce", o->allreduce, tc_allreduce_name },
-        { "table", o->table, table_word },       { "overlap", o->overlap, overlap_word },
-        { "augment", o->augment, augment_word }, { "recipe", o->recipe_name, recipe_word },
+        { "model", o->model, tc_model_name },      { "aux", o->aux, tc_aux_name },
+        { "backend", o->backend, backend_word },   { "precision", o->precision, precision_word },
+        { "store", o->store, store_word },         { "table", o->table, table_word },
+        { "overlap", o->overlap, overlap_word },   { "augment", o->augment, augment_word },
+        { "recipe", o->recipe_name, recipe_word },
     };
     tc_status status = TC_OK;
 
@@ -152,6 +152,22 @@ static tc_status check_numbers(const tc_train_options *o)
     return TC_OK;
 }
 
+/* The rest of it is checked when the ranks are known. */
+static tc_status check_allreduce(const tc_train_options *o)
+{
+    tc_allreduce_spec spec;
+    tc_status status = tc_allreduce_spec_parse(o->allreduce, &spec);
+
+    if (status != TC_OK)
+        return tc_fail(status, "--allreduce=%s: %s", o->allreduce, tc_error_detail());
+    if (spec.mpi_algorithm != 0)
+        return tc_fail(TC_INVAL,
+                       "--allreduce=%s: mpi takes what the MPI library chooses; only "
+                       "tricolor-allreduce compares its algorithms",
+                       o->allreduce);
+    return TC_OK;
+}
+
 tc_model_options tc_train_model(const tc_train_options *o, int64_t classes)
 {
     tc_model_options model = {
@@ -184,6 +200,8 @@ tc_status tc_train_options_check(const tc_train_options *o)
 
     if (status == TC_OK)
         status = check_numbers(o);
+    if (status == TC_OK)
+        status = check_allreduce(o);
     if (status == TC_OK)
         status = check_parts(o);
     if (status != TC_OK || o->describe)

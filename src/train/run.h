@@ -60,6 +60,7 @@ typedef struct {
     int64_t *bound;
     int n_buckets;
 
+    tc_allreduce_options sums; /* what --allreduce asks for */
     tc_allreduce *allreduce;
     tc_store *train_store, *val_store;
     tc_loader *train_loader, *val_loader;
@@ -92,6 +93,12 @@ tc_status tc_run_agree(tc_run *run, tc_status mine);
 
 /* cores.c */
 tc_status tc_run_plan_cores(tc_run *run);
+
+/* sums.c */
+#define TC_ALLREDUCE_BUCKETS "allreduce_buckets" /* key of a checkpoint's options: specs */
+tc_status tc_run_read_allreduce(tc_run *run); /* local */
+tc_status tc_run_create_allreduce(tc_run *run);
+bool tc_run_same_sums(const char *a, const char *b); /* local; of what allreduces chose */
 
 /* config.c */
 tc_model_options tc_train_model(const tc_train_options *o, int64_t classes); /* local */

@@ -147,7 +147,7 @@ static tc_status plan_buckets(tc_run *run)
         bytes = run->graph->param_count * (int64_t)sizeof(float) / BUCKETS;
         bytes = bytes < BUCKET_MIN ? BUCKET_MIN : bytes > BUCKET_MAX ? BUCKET_MAX : bytes;
     }
-    if (strcmp(run->opt->allreduce, "mpi") == 0 || run->opt->evaluate_only)
+    if (tc_allreduce_blocks(run->sums.algorithm) || run->opt->evaluate_only)
         bytes = 0;
     return tc_graph_buckets(run->graph, bytes, &run->bound, &run->n_buckets);
 }
@@ -163,6 +163,8 @@ static tc_status plan(tc_run *run)
     if (status == TC_OK)
         status = tc_backend_find(o->backend, &run->backend);
     if (status == TC_OK)
+        status = tc_run_read_allreduce(run);
+    if (status == TC_OK)
         status = plan_buckets(run);
     if (status == TC_OK)
         status = tc_checkpoint_create(run->graph, &run->state);
@@ -174,29 +176,6 @@ static tc_status plan(tc_run *run)
     run->precision = o->precision ? (tc_precision)tc_precision_find(o->precision) : TC_F32;
     run->augment = find_augment(run);
     return tc_dumps_open(run);
-}
-
-static tc_status create_allreduce(tc_run *run)
-{
-    const tc_train_options *o = run->opt;
-    const tc_allreduce_options options = { .algorithm = o->allreduce,
-                                           .colors = o->colors,
-                                           .arity = o->arity,
-                                           .chunk = o->chunk,
-                                           .window = o->window };
-    int64_t *count = NULL;
-
-    if (run->ranks == 1 || o->evaluate_only)
-        return TC_OK;
-    tc_status status = tc_alloc(run->n_buckets, sizeof *count, "bucket sizes", &count);
-    status = tc_run_agree(run, status);
-    if (status != TC_OK)
-        return status;
-    for (int b = 0; b < run->n_buckets; b++)
-        count[b] = run->bound[b + 1] - run->bound[b];
-    status = tc_allreduce_create(run->comm, &options, run->n_buckets, count, &run->allreduce);
-    tc_free(count);
-    return status;
 }
 
 static tc_status open_store(tc_run *run, const char *split, bool shuffle, uint64_t epoch,
@@ -342,7 +321,7 @@ tc_status tc_run_set_up(tc_run *run)
     if (status == TC_OK)
         status = tc_run_plan_cores(run);
     if (status == TC_OK)
-        status = create_allreduce(run);
+        status = tc_run_create_allreduce(run);
     if (status == TC_OK)
         status = tc_run_start_state(run);
     if (status != TC_OK)

@@ -25,7 +25,9 @@ typedef struct {
     const char *store;     /* "memory", "shards", "files" */
     const char *files_dir; /* files: DIR with train/ and val/; NULL: data/SPLIT/files */
     int store_groups;
-    const char *allreduce;
+    const char *allreduce; /* NAME or NAME:KEY=VALUE,…: see allreduce/spec.h */
+    const char *choices;   /* NULL, or where allreduce auto keeps what it chose */
+    const char *topology;  /* NULL, or the file of hosts and their leaf switches */
     int colors, arity, window; /* 0 (arity -1): defaults */
     int64_t chunk;             /* bytes; 0: default */
     const char *table;         /* "optimized", "baseline" */

@@ -42,6 +42,19 @@ else
   skip "Open MPI's algorithms" "this MPI has none to choose from"
 fi
 
+trees() {
+  mpi 5 "$bench" -a mpi,multicolor:k=2,d=2 "$1" >"$work/trees" && cat "$work/trees" &&
+    test "`grep -c "$2" "$work/trees"`" -eq "$3"
+}
+ok "--print-trees: each color has every rank" trees --print-trees '^ *rank [0-4] host ' 10
+ok "... the second color with another root" grep -q '^  rank 2 host' "$work/trees"
+ok "--dot: each color has 4 edges" trees --dot ' -> ' 8
+if command -v dot >/dev/null; then
+  ok "... which Graphviz reads" dot -Tsvg -o "$work/trees.svg" "$work/trees"
+else
+  skip "... which Graphviz reads" "dot is not installed"
+fi
+fails "no trees to print" 1 'none of them has trees' mpi 2 "$bench" -a mpi,ring --print-trees
 chosen() {
   mpi 2 "$bench" -a auto,mpi --sizes=1K,64K --buckets=2 -n 3 --choices="$work/choices" >"$work/$1" 2>"$work/$1.err"
   rc=$?; cat "$work/$1" "$work/$1.err"; return $rc

@@ -21,7 +21,7 @@ tests_train_compare_SOURCES = tests/train/compare.c
 tests_train_weights_SOURCES = tests/train/weights.c
 tests_train_weights_LDADD = $(JANSSON_LIBS)
 train_scripts = tests/train/t-layouts.sh tests/train/t-repeat.sh tests/train/t-evaluate.sh \
-	tests/train/t-restart.sh tests/train/t-errors.sh tests/train/t-parts.sh
+	tests/train/t-restart.sh tests/train/t-auto.sh tests/train/t-errors.sh tests/train/t-parts.sh
 TESTS += $(train_scripts)
 LONG_TESTS += tests/train/t-layouts-long.sh
 EXTRA_DIST += tests/reference/interchange.py tests/reference/cifar.py tests/train/lib.sh $(train_scripts) tests/train/t-layouts-long.sh

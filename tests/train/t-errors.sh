@@ -22,7 +22,9 @@ refused "an unknown option" 2 "unrecognized option '--dat1=x'" --dat1=x
 misused() { misused_name=$1 misused_text=$2; shift 2; fails "$misused_name" 2 "$misused_text" "$train" "$@"; }
 misused "an unknown model names the known" 'model=resnet21: unknown; it may be: .*resnet50' --data="$work/set" --model=resnet21
 misused "an unknown store" 'store=tape: unknown; it may be: memory, shards, files' --data="$work/set" --store=tape
-misused "an unknown allreduce" 'allreduce=x: unknown; it may be: .*multicolor' --data="$work/set" --allreduce=x
+misused "an unknown allreduce" "allreduce=x: no allreduce is called 'x': choose one of multicolor.*auto" --data="$work/set" --allreduce=x
+misused "a key that an allreduce lacks" "allreduce=ring:k=3: ring has no 'k'" --data="$work/set" --allreduce=ring:k=3
+misused "MPI's algorithms" 'mpi takes what the MPI library chooses' --data="$work/set" --allreduce=mpi:algorithm=3
 misused "an unknown backend" 'backend=abacus: unknown; it may be: .*ref' --data="$work/set" --backend=abacus
 misused "a batch that is no number" "'many' is not a whole number" --data="$work/set" --batch=many
 misused "a batch of 0" "'0' is not a whole number of at least 1" --data="$work/set" --batch=0
